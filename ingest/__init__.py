@@ -1,0 +1,3 @@
+"""The write side: log files in, a published snapshot out."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The specification as tests: given these lines, that table."""
