@@ -1,0 +1,166 @@
+"""Recompute what a load touched: keyed models by key, hourly models by hour, cubes by the hours of their bases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import duckdb
+
+from ingest.facts.columns import COLUMNS
+from ingest.models.parts import Parts, quote_name, scan
+from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, Cube, Keyed, model_sql
+from ingest.settings import Settings
+
+
+class Build:
+    """One load's recomputation, on a connection whose tables `stage_<relation>` hold the new facts.
+
+    `parts` already contains the new facts' files; models are written through it.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, parts: Parts, settings: Settings, *, first: bool) -> None:
+        self.con = con
+        self.parts = parts
+        self.first = first
+        self.touched: dict[str, set[int]] = {}
+        con.execute(
+            "create or replace table settings as select"
+            f" {settings.call_span_s * 1_000_000}::bigint as call_span_us,"
+            f" {settings.reserve_ms}::double as reserve_ms,"
+            f" {settings.notice_days * 24 * HOUR_US}::bigint as notice_us"
+        )
+
+    def run(self, *, billing: bool, billing_is_new: bool) -> None:
+        """Recompute every model.
+
+        `billing`: the data has a billing notice (impressions stand in for them otherwise); `billing_is_new`: since
+        this load, so that calls which impressions had proved are judged again.
+        """
+        self.con.execute(f"create or replace table evidence as select {int(billing)}::bigint as billing")
+        for keyed in KEYED:
+            self._keyed(keyed, also_impressions=keyed is EXCHANGE and billing_is_new)
+        self._hourly()
+        for cube in CUBES:
+            self._cube(cube)
+
+    def _keyed(self, keyed: Keyed, *, also_impressions: bool) -> None:
+        """Recompute the stored models of `keyed` for the keys that the staged facts carry."""
+        self.con.execute(f"create schema if not exists {keyed.name}")
+        self.con.execute(f"set search_path = '{keyed.name},main'")
+        if any(self._count(f"main.stage_{relation}") for relation in keyed.keys) or also_impressions:
+            self._touch(keyed, also_impressions=also_impressions)
+            self._inputs(keyed)
+            for step in keyed.steps:
+                self.con.execute(f"create or replace table {keyed.name}.{step} as {model_sql(step)}")
+            for relation in keyed.stored:
+                self._replace(keyed, relation)
+        self.con.execute("set search_path = 'main'")
+        self.con.execute(f"drop schema {keyed.name} cascade")
+
+    def _touch(self, keyed: Keyed, *, also_impressions: bool) -> None:
+        picked = []
+        for relation, keys in keyed.keys.items():
+            named = ", ".join(f"{sql} as {name}" for name, sql in keys.items())
+            picked.append(f"select {named} from main.stage_{relation} where {keys[keyed.needed]} is not null")
+        if also_impressions and (old := self.parts.of("notices")):
+            picked.append(f"select auction_id from {scan(self.parts.root, old)} where kind = 'impression'")
+        self.con.execute(f"create or replace table {keyed.name}.touched as {' union '.join(picked)}")
+
+    def _inputs(self, keyed: Keyed) -> None:
+        """The facts of the touched keys, old and new; facts that have no key are taken once, when they are new."""
+        for relation, keys in keyed.keys.items():
+            if self.first:
+                self.con.execute(
+                    f"create or replace view {keyed.name}.{relation} as select * from main.stage_{relation}"
+                )
+                continue
+            same = " and ".join(f"{sql} is not distinct from touched.{name}" for name, sql in keys.items())
+            columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
+            self.con.execute(
+                f"create or replace table {keyed.name}.{relation} as"
+                f" select {columns} from {self._facts(relation)} semi join touched on {same}"
+                f" union all by name"
+                f" select {columns} from main.stage_{relation} where {keys[keyed.needed]} is null"
+            )
+
+    def _facts(self, relation: str) -> str:
+        """Where all facts of `relation` stand: the stage itself while there are no others."""
+        if self.first:
+            return f"main.stage_{relation}"
+        return scan(self.parts.root, self.parts.of(relation) or self.parts.empty(relation))
+
+    def _replace(self, keyed: Keyed, relation: str) -> None:
+        """Rewrite the parts of `relation` where rows of touched keys stood or now stand."""
+        hours = self._hours(f"select distinct hour_us from {keyed.name}.{relation}")
+        same = " and ".join(f"old.{name} is not distinct from touched.{name}" for name in keyed.columns)
+        old = self.parts.of(relation)
+        if old:
+            hours |= self._hours(
+                f"select distinct hour_us from {scan(self.parts.root, old)} as old semi join touched on {same}"
+            )
+        self.parts.rewrite(
+            relation,
+            hours,
+            fresh=f"select * from {keyed.name}.{relation}",
+            keep=f"not exists (select 1 from {keyed.name}.touched where {same})",
+        )
+        self.touched[relation] = self.touched.get(relation, set()) | hours
+
+    def _hourly(self) -> None:
+        """Models of the attempts of an hour, for the hours of the staged attempts."""
+        hours = self._hours(f"select distinct epoch_us(ts) // {HOUR_US} * {HOUR_US} from stage_attempts")
+        self.touched["attempts"] = hours
+        if not hours:
+            return
+        self.con.execute("create or replace table touched_hours (hour_us bigint)")
+        self.con.executemany("insert into touched_hours values (?)", [(hour,) for hour in sorted(hours)])
+        self.con.execute(
+            f"create or replace view attempts as select data.* from {self._facts('attempts')} as data"
+            f" semi join touched_hours on epoch_us(ts) // {HOUR_US} * {HOUR_US} = touched_hours.hour_us"
+        )
+        for name in HOURLY:
+            self.parts.rewrite(
+                name, hours, fresh=model_sql(name), keep=f"hour_us not in {_listed(hours)}", by_day=True
+            )
+
+    def _cube(self, cube: Cube) -> None:
+        """The minutes and hours of `cube` in the hours where its bases changed."""
+        hours = {hour for relation in cube.touched_by for hour in self.touched.get(relation, set())}
+        if not hours:
+            return
+        listed = _listed(hours)
+        for base, placed in cube.bases.items():
+            if base == "attempts":
+                continue
+            hour = f"{placed} // {HOUR_US} * {HOUR_US}"
+            at_home = cube.touched_by == tuple(cube.bases)
+            parts = self.parts.covering(base, hours) if at_home else self.parts.of(base)
+            parts = parts or self.parts.empty(base)
+            self.con.execute(
+                f"create or replace view {base} as"
+                f" select * from {scan(self.parts.root, parts)} where {hour} in {listed}"
+            )
+        minutes = f"minute_{cube.name}"
+        self.con.execute(f"create or replace table {minutes} as {model_sql(minutes)}")
+        hour = f"minute_us // {HOUR_US} * {HOUR_US}"
+        self.parts.rewrite(
+            minutes, hours, f"select * from {minutes}", f"{hour} not in {listed}", hour, by_day=True
+        )
+        self.parts.rewrite(
+            f"hour_{cube.name}", hours, model_sql(f"hour_{cube.name}"), f"hour_us not in {listed}", by_day=True
+        )
+        self.con.execute(f"drop table {minutes}")
+        for base in cube.bases:
+            if base != "attempts":
+                self.con.execute(f"drop view {base}")
+
+    def _hours(self, sql: str) -> set[int]:
+        return {int(row[0]) for row in self.con.execute(sql).fetchall() if row[0] is not None}
+
+    def _count(self, relation: str) -> int:
+        row = self.con.execute(f"select count(*) from {relation}").fetchone()
+        return int(row[0]) if row else 0
+
+
+def _listed(hours: Iterable[int]) -> str:
+    return "(" + ", ".join(str(hour) for hour in sorted(hours)) + ")"

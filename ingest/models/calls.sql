@@ -1,0 +1,116 @@
+-- one row per call: auction_id, partner, call_us
+with counted as (
+    select
+        auction_id,
+        partner,
+        call_us,
+        sum(sent) as attempts_sent,
+        sum(1 - sent) as not_sent,
+        sum(answered) as answered_attempts,
+        sum(case when outcome = 'cancelled' then 1 else 0 end) as cancelled_attempts,
+        max(case when sent_no > 0 and outcome <> 'cancelled' then 1 else 0 end) as retried,
+        min(case when sent_no > 0 and rnk > original_rnk then sent_no end) as recovered_by,
+        sum(case when sent_no > 0 and outcome <> 'cancelled' and late = 1 then 1 else 0 end) as late_retries,
+        sum(case when sent_no > 0 and outcome <> 'cancelled' and late is not null then 1 else 0 end) as late_checked,
+        max(original_grp) as original_grp,
+        max(case when outcome = 'bid' then 1 else 0 end) as bid,
+        max(case when outcome = 'bid' and reject_reason is null and coalesce(late, 0) = 0 then 1 else 0 end)
+            as in_auction,
+        max(case when is_last = 1 then outcome end) as last_outcome,
+        max(case when is_last = 1 then 1 - sent end) as last_unsent,
+        max(case when is_last = 1 then not_sent end) as last_not_sent,
+        max(case when is_last_sent = 1 then outcome end) as last_sent_outcome,
+        max(case when is_last_answered = 1 then coalesce(reason, outcome) end) as last_answer_reason,
+        max(case when is_last_bid = 1 then coalesce(reject_reason, 'late') end) as last_bid_loss,
+        max(case when is_last_bid = 1 then trigger_outcome end) as last_bid_trigger,
+        max(case when is_last_bid = 1 and sent_no > 0 then sent_no end) as last_bid_retry_no
+    from call_attempts
+    where alone = 0
+    group by auction_id, partner, call_us
+    union all
+    select
+        auction_id,
+        partner,
+        call_us,
+        sent as attempts_sent,
+        1 - sent as not_sent,
+        answered as answered_attempts,
+        case when outcome = 'cancelled' then 1 else 0 end as cancelled_attempts,
+        0 as retried,
+        cast(null as bigint) as recovered_by,
+        0 as late_retries,
+        0 as late_checked,
+        grp as original_grp,
+        case when outcome = 'bid' then 1 else 0 end as bid,
+        case when outcome = 'bid' and reject_reason is null and coalesce(late, 0) = 0 then 1 else 0 end as in_auction,
+        outcome as last_outcome,
+        1 - sent as last_unsent,
+        not_sent as last_not_sent,
+        outcome as last_sent_outcome,
+        coalesce(reason, outcome) as last_answer_reason,
+        coalesce(reject_reason, 'late') as last_bid_loss,
+        cast(null as varchar) as last_bid_trigger,
+        cast(null as bigint) as last_bid_retry_no
+    from call_attempts
+    where alone = 1
+),
+
+staged as (
+    select
+        counted.*,
+        call_losses.loss_reason,
+        case
+            when coalesce(call_proofs.stage, 0) > 4 then call_proofs.stage
+            when counted.in_auction = 1 then 4
+            when counted.bid = 1 then 3
+            when counted.answered_attempts > 0 then 2
+            when counted.attempts_sent > 0 then 1
+            else 0
+        end as stage
+    from counted
+    left join call_proofs
+        on counted.auction_id = call_proofs.auction_id
+            and counted.partner = call_proofs.partner
+            and counted.call_us = call_proofs.call_us
+    left join call_losses
+        on counted.auction_id = call_losses.auction_id
+            and counted.partner = call_losses.partner
+            and counted.call_us = call_losses.call_us
+)
+
+select
+    cast(auction_id as varchar) as auction_id,
+    cast(partner as varchar) as partner,
+    cast(case stage
+        when 0 then last_outcome
+        when 1 then last_sent_outcome
+        when 2 then last_answer_reason
+        when 3 then last_bid_loss
+        when 4 then coalesce(loss_reason, 'no_win')
+        when 5 then 'no_billed'
+        when 6 then 'no_clicked'
+    end as varchar) as reason,
+    cast(case
+        when coalesce(original_grp, 'not_sent') <> 'failure' then null
+        when recovered_by is not null then concat('recovered_', cast(cast(recovered_by as bigint) as varchar))
+        when last_unsent = 1 and last_not_sent = 'no_time' then 'no_time'
+        when last_unsent = 1 then 'stopped'
+        when retried = 1 then 'exhausted'
+        else 'not_retried'
+    end as varchar) as fate,
+    cast(last_bid_trigger as varchar) as last_bid_trigger,
+    cast(last_bid_retry_no as bigint) as last_bid_retry_no,
+    cast(attempts_sent as bigint) as attempts_sent,
+    cast(not_sent as bigint) as not_sent,
+    cast(answered_attempts as bigint) as answered_attempts,
+    cast(cancelled_attempts as bigint) as cancelled_attempts,
+    cast(case when attempts_sent > 1 then attempts_sent - 1 else 0 end as bigint) as retries,
+    cast(retried as bigint) as retried,
+    cast(case when recovered_by is not null then 1 else 0 end as bigint) as recovered,
+    cast(late_retries as bigint) as late_retries,
+    cast(late_checked as bigint) as late_checked,
+    cast(stage as bigint) as stage,
+    cast(call_us as bigint) as call_us,
+    cast(x_idiv(call_us, 3600000000) * 3600000000 as bigint) as hour_us,
+    x_ts(call_us) as ts
+from staged

@@ -1,0 +1,47 @@
+"""The empty part of every relation: its columns, so that a warehouse without any row of it can still be asked."""
+
+from __future__ import annotations
+
+import duckdb
+
+from ingest.facts.columns import COLUMNS
+from ingest.models.parts import Part, Parts, quote, quote_name
+from ingest.models.relations import CUBES, FACTS, HOURLY, KEYED, STORED, model_sql
+
+OTHERS = {
+    "rejects": "load_id bigint, file varchar, line bigint, \"offset\" bigint, reason varchar, raw varchar",
+    "line_hashes": "hash blob",
+}
+
+
+def write_empty(parts: Parts) -> None:
+    """Write an empty part for each relation that has none yet."""
+    missing = [relation for relation in STORED if not parts.empty(relation)]
+    if not missing:
+        return
+    con = _schema()
+    folder = parts.root / "models" / "empty"
+    folder.mkdir(parents=True, exist_ok=True)
+    for relation in missing:
+        path = folder / f"{relation}-{parts.generation}.parquet"
+        con.execute(f"copy {relation} to {quote(str(path))} (format parquet)")
+        parts.add(Part(relation, str(path.relative_to(parts.root)), 0, 0, 0))
+    con.close()
+
+
+def _schema() -> duckdb.DuckDBPyConnection:
+    """A connection in which every relation stands empty, made by the models themselves."""
+    con = duckdb.connect()
+    con.execute(model_sql("functions"))
+    for relation in FACTS:
+        columns = ", ".join(f"{quote_name(name)} {kind}" for name, kind in COLUMNS[relation])
+        con.execute(f"create table {relation} ({columns})")
+    for name, columns in OTHERS.items():
+        con.execute(f"create table {name} ({columns})")
+    con.execute("create table settings (call_span_us bigint, reserve_ms double, notice_us bigint)")
+    con.execute("create table evidence (billing bigint)")
+    con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
+    steps = [step for keyed in KEYED for step in keyed.steps] + list(HOURLY)
+    for name in [*steps, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour"))]:
+        con.execute(f"create table {name} as {model_sql(name)}")
+    return con

@@ -1,0 +1,170 @@
+"""Parquet parts of a relation: which files hold it, and how a load rewrites only the hours that it touched."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from ingest.models.relations import DAY_US, HOUR_US
+
+#: Touched hours of one day above which the day is written as one part instead of a part an hour.
+HOURS_APART = 3
+
+#: How rows lie within a part where time is not among the first columns.
+ORDER = {
+    "calls": "call_us, partner",
+    "retries": "call_us, partner",
+    "auction_stages": "us",
+    "deliveries": "us",
+    "orders": "call_us, partner",
+    "order_retries": "call_us, partner",
+    "postback_results": "us, key_id",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One Parquet file of a relation.
+
+    `path` is relative to the warehouse; `lo_us`..`hi_us` bound its rows in time (inclusive); `unit_us` and
+    `span_us` name the day or hour that it holds alone (facts, which only ever grow, have a span of 0).
+    """
+
+    relation: str
+    path: str
+    rows: int
+    lo_us: int
+    hi_us: int
+    unit_us: int = 0
+    span_us: int = 0
+
+
+def quote(text: str) -> str:
+    """`text` as an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quote_name(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def scan(root: Path, parts: Iterable[Part]) -> str:
+    """A `read_parquet(...)` over `parts`, which are at least one."""
+    return "read_parquet([" + ", ".join(quote(str(root / part.path)) for part in parts) + "], hive_partitioning = false)"
+
+
+class Parts:
+    """The parts of a warehouse as a load leaves them: those of the last snapshot less the rewritten, plus the new.
+
+    Nothing that a snapshot names is ever changed: `written` are new files, which no one sees before the publish.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, root: Path, generation: str, parts: Sequence[Part]) -> None:
+        self.con = con
+        self.root = root
+        self.generation = generation
+        self._parts: dict[str, list[Part]] = {}
+        for part in parts:
+            self._parts.setdefault(part.relation, []).append(part)
+        self.written: list[Part] = []
+        (root / "tmp").mkdir(parents=True, exist_ok=True)
+
+    def of(self, relation: str) -> list[Part]:
+        """Parts that hold rows of `relation`."""
+        return [part for part in self._parts.get(relation, []) if part.rows]
+
+    def empty(self, relation: str) -> list[Part]:
+        """The part that holds no row, only the columns of `relation`."""
+        return [part for part in self._parts.get(relation, []) if not part.rows]
+
+    def all(self) -> list[Part]:
+        """Every part of every relation."""
+        return [part for parts in self._parts.values() for part in parts]
+
+    def add(self, part: Part) -> None:
+        """Take a newly written part in."""
+        self._parts.setdefault(part.relation, []).append(part)
+        self.written.append(part)
+
+    def covering(self, relation: str, hours: set[int]) -> list[Part]:
+        """Parts of `relation` whose unit overlaps one of `hours`."""
+        return [
+            part
+            for part in self.of(relation)
+            if any(part.unit_us <= hour < part.unit_us + part.span_us for hour in hours)
+        ]
+
+    def rewrite(self, relation: str, hours: set[int], fresh: str, keep: str, hour: str = "hour_us", *,
+                by_day: bool = False) -> None:
+        """Write the units of `relation` that hold `hours` anew.
+
+        `fresh` is a select of the new rows (all of them in `hours`), `keep` a condition on the old rows of the
+        rewritten units (an alias `old`), `hour` the expression that gives a row's hour.
+        """
+        if not hours:
+            return
+        units, replaced = self._plan(relation, hours, by_day)
+        old = ""
+        if replaced:
+            old = f"select * from {scan(self.root, replaced)} as old where {keep} union all by name "
+        gone = {part.path for part in replaced}
+        self._parts[relation] = [part for part in self._parts.get(relation, []) if part.path not in gone]
+        self._copy(relation, units, f"{old}{fresh}", hour)
+
+    def _plan(self, relation: str, hours: set[int], by_day: bool) -> tuple[dict[int, int], list[Part]]:
+        """Units to write (start -> span) and the parts that they replace."""
+        units: dict[int, int] = {}
+        replaced: list[Part] = []
+        days: dict[int, set[int]] = {}
+        for hour in hours:
+            days.setdefault(hour // DAY_US * DAY_US, set()).add(hour)
+        for day, touched in days.items():
+            present = [part for part in self.of(relation) if day <= part.unit_us < day + DAY_US]
+            if by_day or len(touched) > HOURS_APART or any(part.span_us == DAY_US for part in present):
+                units[day] = DAY_US
+                replaced += present
+            else:
+                units.update(dict.fromkeys(touched, HOUR_US))
+                replaced += [part for part in present if part.unit_us in touched]
+        return units, replaced
+
+    def _copy(self, relation: str, units: dict[int, int], rows: str, hour: str) -> None:
+        target = self.root / "models" / relation
+        if len(units) == 1:
+            ((unit, span),) = units.items()
+            target.mkdir(parents=True, exist_ok=True)
+            path = target / f"{unit // HOUR_US}-{self.generation}.parquet"
+            counted = self.con.execute(
+                f"copy ({rows} order by {ORDER.get(relation, 'all')}) to {quote(str(path))} (format parquet, compression zstd)"
+            ).fetchone()
+            self._took(relation, path, int(counted[0]) if counted else 0, unit, span)
+            return
+        self.con.execute("create or replace temp table part_units (lo bigint, hi bigint)")
+        self.con.executemany(
+            "insert into part_units values (?, ?)", [(unit, unit + span) for unit, span in sorted(units.items())]
+        )
+        staged = self.root / "tmp" / f"{relation}-{self.generation}"
+        listed = self.con.execute(
+            f"copy (select data.*, part_units.lo as unit_us from ({rows}) as data"
+            f" inner join part_units on {hour} >= part_units.lo and {hour} < part_units.hi order by {ORDER.get(relation, 'all')})"
+            f" to {quote(str(staged))} (format parquet, compression zstd, partition_by (unit_us), return_stats)"
+        ).fetchall()
+        target.mkdir(parents=True, exist_ok=True)
+        for number, (name, count, *_) in enumerate(listed):
+            unit = int(Path(name).parent.name.partition("=")[2])
+            path = target / f"{unit // HOUR_US}-{self.generation}-{number}.parquet"
+            Path(name).rename(path)
+            self._took(relation, path, int(count), unit, units[unit])
+        shutil.rmtree(staged, ignore_errors=True)
+
+    def _took(self, relation: str, path: Path, rows: int, unit: int, span: int) -> None:
+        if not rows:
+            path.unlink()
+            return
+        self.add(Part(relation, str(path.relative_to(self.root)), rows, unit, unit + span - 1, unit, span))
+

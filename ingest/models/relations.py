@@ -1,0 +1,129 @@
+"""The relations of a warehouse: which model makes each, from what, and when it is made again.
+
+A *keyed* pass recomputes everything about the keys that a load touched (an auction id, an order, a conversion);
+an *hourly* model depends on the attempts of its own hour only; a *cube* sums a base relation by minute, and the
+minutes by hour. Rows are stored in parts (a day or an hour of a relation), which is what a load rewrites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+FACTS = ("attempts", "auctions", "notices", "breaker_events", "postbacks")
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
+MINUTE_US = 60_000_000
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Models recomputed together for the touched keys.
+
+    `keys` names the key columns and gives their SQL over each fact relation; a fact whose `needed` key is NULL
+    stands alone.
+    """
+
+    name: str
+    needed: str
+    keys: dict[str, dict[str, str]]
+    steps: tuple[str, ...]
+    stored: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(next(iter(self.keys.values())))
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Additive counts of base relations: `minute_<name>` and `hour_<name>`.
+
+    `bases` maps a base relation to the column (epoch microseconds) that places its rows in time; `moved_by` names
+    the relations whose touched hours are the cube's, where they are not the bases.
+    """
+
+    name: str
+    bases: dict[str, str]
+    moved_by: tuple[str, ...] = ()
+
+    @property
+    def touched_by(self) -> tuple[str, ...]:
+        return self.moved_by or tuple(self.bases)
+
+
+EXCHANGE = Keyed(
+    name="exchange",
+    needed="auction_id",
+    keys={relation: {"auction_id": "auction_id"} for relation in ("attempts", "auctions", "notices")},
+    steps=(
+        "auction_heads",
+        "call_starts",
+        "call_attempts",
+        "only_bidders",
+        "placed_notices",
+        "notice_units",
+        "call_proofs",
+        "call_losses",
+        "calls",
+        "retries",
+        "auction_stages",
+        "deliveries",
+    ),
+    stored=("calls", "retries", "auction_stages", "deliveries"),
+)
+
+ORDERS = Keyed(
+    name="orders",
+    needed="external_order_id",
+    keys={
+        "postbacks": {
+            "tenant": "coalesce(tenant, key_id)",
+            "event_type": "event_type",
+            "external_order_id": "external_order_id",
+        }
+    },
+    steps=("order_posts", "orders", "order_retries"),
+    stored=("orders", "order_retries"),
+)
+
+CONVERSIONS = Keyed(
+    name="conversions",
+    needed="group_key",
+    keys={
+        "postbacks": {
+            "group_key": "x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id)",
+        }
+    },
+    steps=("postback_results",),
+    stored=("postback_results",),
+)
+
+KEYED = (EXCHANGE, ORDERS, CONVERSIONS)
+HOURLY = ("hour_nodes", "hour_latency", "breaker_marks")
+CUBES = (
+    Cube("attempts", {"attempts": "epoch_us(ts)"}),
+    Cube("calls", {"calls": "call_us", "orders": "call_us"}),
+    Cube("retries", {"retries": "call_us", "order_retries": "call_us"}),
+    Cube("rescues", {"deliveries": "call_us"}, moved_by=("calls",)),
+    Cube("notices", {"deliveries": "us"}),
+    Cube("auctions", {"auction_stages": "us"}),
+    Cube("postbacks", {"postback_results": "us"}),
+)
+
+#: Everything a reader finds in the snapshot, `rejects` and `line_hashes` included.
+STORED = (
+    *FACTS,
+    *(relation for keyed in KEYED for relation in keyed.stored),
+    *HOURLY,
+    *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")),
+    "rejects",
+    "line_hashes",
+)
+
+
+@cache
+def model_sql(name: str) -> str:
+    """Text of the model `name`, one select statement."""
+    return files("ingest.models").joinpath(f"{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,73 @@
+"""What the last snapshot of a warehouse says, as the next load needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from ingest.errors import InputError
+from ingest.models.parts import Part
+
+SCHEMA_VERSION = 1
+CURRENT = "CURRENT"
+SNAPSHOTS = "snapshots"
+
+
+@dataclass
+class State:
+    """The published state: parts, known contents, evidence, settings and where the next names start."""
+
+    path: Path | None = None
+    generation: int = 0
+    next_load: int = 1
+    parts: list[Part] = field(default_factory=list)
+    known: list[tuple[object, ...]] = field(default_factory=list)
+    evidence: dict[str, bool] = field(default_factory=dict)
+    streams: dict[str, tuple[int, int]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def current_path(warehouse: Path) -> Path | None:
+    """The published snapshot's file, None where nothing was published."""
+    pointer = warehouse / CURRENT
+    try:
+        name = pointer.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return None
+    return warehouse / SNAPSHOTS / name
+
+
+def read_state(warehouse: Path) -> State:
+    """State of the last publish.
+
+    Raises InputError where the snapshot was written by a newer version or its file is gone.
+    """
+    path = current_path(warehouse)
+    if path is None:
+        return State()
+    if not path.exists():
+        raise InputError(f"{path}: the snapshot that {CURRENT} names is missing; restore it from a backup")
+    con = duckdb.connect(str(path), read_only=True)
+    try:
+        meta = dict(con.execute("select key, value from meta").fetchall())
+        if int(meta["schema_version"]) > SCHEMA_VERSION:
+            raise InputError(
+                f"{warehouse}: written by a newer version (schema {meta['schema_version']}, this one knows"
+                f" {SCHEMA_VERSION}); upgrade retrylens"
+            )
+        parts = con.execute("select relation, path, rows, lo_us, hi_us, unit_us, span_us from files").fetchall()
+        streams = con.execute("select stream, first_us, newest_us from streams").fetchall()
+        return State(
+            path=path,
+            generation=int(meta["snapshot_id"]),
+            next_load=int(con.execute("select coalesce(max(load_id), 0) + 1 from loads").fetchall()[0][0]),
+            parts=[Part(*row) for row in parts],
+            known=con.execute("select * from known").fetchall(),
+            evidence=dict(con.execute("select name, present from evidence").fetchall()),
+            streams={stream: (first, newest) for stream, first, newest in streams},
+            settings=dict(con.execute("select name, value from settings").fetchall()),
+        )
+    finally:
+        con.close()

@@ -1,0 +1,149 @@
+"""Publish a snapshot: a new DuckDB file beside the last one, then one rename that every reader sees whole.
+
+The file holds the small tables (loads, metrics, codes, settings) and, for guests with a DuckDB shell, views over the
+exact Parquet files. A crash before the rename leaves the last snapshot as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from ingest.dictionary import load_dictionary
+from ingest.models.parts import Part, quote, scan
+from ingest.models.relations import CUBES, model_sql
+from ingest.settings import Settings
+from ingest.snapshot.current import CURRENT, SCHEMA_VERSION, SNAPSHOTS, State
+from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
+
+LOAD_COLUMNS = {
+    "load_id": "bigint",
+    "file": "varchar",
+    "format": "varchar",
+    "lines": "bigint",
+    "facts": "bigint",
+    "rejects": "bigint",
+    "blank": "bigint",
+    "repeated": "bigint",
+    "mended": "varchar",
+    "started": "timestamp",
+    "finished": "timestamp",
+    "status": "varchar",
+    "reason": "varchar",
+}
+
+
+@dataclass
+class Publication:
+    """What a snapshot is made of, beside the parts."""
+
+    settings: Settings
+    evidence: dict[str, bool] = field(default_factory=dict)
+    streams: dict[str, tuple[int, int]] = field(default_factory=dict)
+    known: Sequence[tuple[object, ...]] = ()
+    loads: Sequence[tuple[object, ...]] = ()
+
+
+def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publication) -> Path:
+    """Write the snapshot after `state` and point CURRENT at it; gives its path. `new.loads` are added to the old."""
+    folder = warehouse / SNAPSHOTS
+    folder.mkdir(parents=True, exist_ok=True)
+    number = state.generation + 1
+    name = f"{number:08d}-{os.getpid():x}{time.time_ns() & 0xFFFFFF:06x}.duckdb"
+    draft = folder / f".{name}"
+    con = duckdb.connect(str(draft))
+    try:
+        con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
+        con.execute("begin")
+        _tables(con, state, parts, new, number)
+        _views(con, warehouse, parts)
+        con.execute("commit")
+        con.execute("checkpoint")
+    except BaseException:
+        con.close()
+        draft.unlink(missing_ok=True)
+        raise
+    con.close()
+    _sync(draft)
+    final = folder / name
+    draft.rename(final)
+    pointer = warehouse / f".{CURRENT}-{os.getpid()}"
+    pointer.write_text(name + "\n", encoding="utf-8")
+    _sync(pointer)
+    pointer.replace(warehouse / CURRENT)
+    _sync(folder)
+    _sync(warehouse)
+    return final
+
+
+def _tables(
+    con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part], new: Publication, number: int
+) -> None:
+    _table(con, "meta", {"key": "varchar", "value": "varchar"}, [
+        ("schema_version", str(SCHEMA_VERSION)),
+        ("snapshot_id", str(number)),
+        ("published_us", str(time.time_ns() // 1000)),
+    ])
+    _table(con, "files", {
+        "relation": "varchar", "path": "varchar", "rows": "bigint", "lo_us": "bigint", "hi_us": "bigint",
+        "unit_us": "bigint", "span_us": "bigint",
+    }, [(p.relation, p.path, p.rows, p.lo_us, p.hi_us, p.unit_us, p.span_us) for p in parts])
+    _table(con, "models", {"name": "varchar", "sql": "varchar", "bases": "varchar"}, [
+        (f"minute_{cube.name}", model_sql(f"minute_{cube.name}"), ",".join(cube.bases)) for cube in CUBES
+    ] + [("hour_latency", model_sql("hour_latency"), "attempts")])
+    _table(con, "evidence", {"name": "varchar", "present": "boolean"}, list(new.evidence.items()))
+    _table(con, "streams", {"stream": "varchar", "first_us": "bigint", "newest_us": "bigint"}, [
+        (stream, first, newest) for stream, (first, newest) in new.streams.items()
+    ])
+    _table(con, "settings", {"name": "varchar", "value": "varchar"}, new.settings.rows())
+    _table(con, "known", dict(KNOWN_COLUMNS), new.known)
+    _table(con, "loads", LOAD_COLUMNS, ())
+    if state.path is not None:
+        con.execute("commit")
+        con.execute(f"attach {quote(str(state.path))} as last (read_only)")
+        con.execute("begin")
+        con.execute("insert into loads select * from last.loads")
+        con.execute("commit")
+        con.execute("detach last")
+        con.execute("begin")
+    _insert(con, "loads", LOAD_COLUMNS, new.loads)
+    for table in load_dictionary():
+        _table(con, table.name, table.columns, table.rows)
+
+
+def _views(con: duckdb.DuckDBPyConnection, warehouse: Path, parts: Sequence[Part]) -> None:
+    con.execute(model_sql("functions"))
+    relations: dict[str, list[Part]] = {}
+    for part in parts:
+        relations.setdefault(part.relation, []).append(part)
+    for relation, held in relations.items():
+        con.execute(f"create view {relation} as select * from {scan(warehouse.resolve(), held)}")
+
+
+def _table(
+    con: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[tuple[object, ...]]
+) -> None:
+    con.execute(f"create table {name} ({', '.join(f'{column} {kind}' for column, kind in columns.items())})")
+    _insert(con, name, columns, rows)
+
+
+def _insert(
+    con: duckdb.DuckDBPyConnection, name: str, columns: dict[str, str], rows: Sequence[tuple[object, ...]]
+) -> None:
+    """Insert `rows` a column at a time: one statement, however many rows."""
+    if rows:
+        listed = ", ".join(f"unnest(?::{kind}[])" for kind in columns.values())
+        con.execute(f"insert into {name} select {listed}", [list(column) for column in zip(*rows, strict=True)])
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,52 @@
+"""Remove what no snapshot needs any more: files of crashed loads, and those that only older snapshots name."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+from ingest.models.parts import Part
+from ingest.snapshot.current import SNAPSHOTS
+
+#: Folders that a warehouse's parts live in.
+FOLDERS = ("facts", "models", "rejects", "line_hashes")
+
+
+def sweep(warehouse: Path, current: Path, parts: Sequence[Part], grace_s: float) -> list[Path]:
+    """Delete files that neither `current` (with `parts`) nor the snapshot before it names, once older than `grace_s`.
+
+    Only the holder of the writer lock may call it. Gives the deleted files.
+    """
+    shutil.rmtree(warehouse / "tmp", ignore_errors=True)
+    before = time.time() - grace_s
+    snapshots = sorted(path for path in (warehouse / SNAPSHOTS).iterdir() if path.suffix == ".duckdb")
+    last_two = {current, *[path for path in snapshots if path.name < current.name][-1:]}
+    stale = [path for path in (warehouse / SNAPSHOTS).iterdir() if path not in last_two]
+    needed = {warehouse / part.path for part in parts}
+    for path in last_two - {current}:
+        needed |= {warehouse / name for name in _named(path)}
+    for folder in FOLDERS:
+        stale += [path for path in (warehouse / folder).rglob("*.parquet") if path not in needed]
+    gone = [path for path in stale if _older(path, before)]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return gone
+
+
+def _named(snapshot: Path) -> list[str]:
+    con = duckdb.connect(str(snapshot), read_only=True)
+    try:
+        return [row[0] for row in con.execute("select path from files").fetchall()]
+    finally:
+        con.close()
+
+
+def _older(path: Path, before: float) -> bool:
+    try:
+        return path.stat().st_mtime < before
+    except FileNotFoundError:
+        return False
