@@ -1,0 +1,283 @@
+"""Makes auctions: who is called, how each call goes, who wins; tells the truth of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from ingest.simulate.answers import Question, answer
+from ingest.simulate.notices import Notices
+from ingest.simulate.partners import Mix, Partner, draw
+from ingest.simulate.records import NOT_SENT, Attempt, Auction, Call, is_failure
+from ingest.simulate.stats import iso
+from ingest.simulate.timeline import NODES, Breaker
+from ingest.simulate.truth import Truth
+from ingest.simulate.writer import LogWriter
+
+RESERVE = 400
+"""What the exchange keeps of each budget for itself, in tenths of a ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One seller of ad space; `budget` in ms, `told` says where the logs tell it: attempts, auctions or nowhere."""
+
+    name: str
+    placements: tuple[str, ...]
+    region: str
+    budget: int
+    told: str
+
+
+SOURCES = (
+    Source("app-eu", ("feed", "banner-top"), "eu-west", 300, "attempts"),
+    Source("web-us", ("sidebar", "video-pre"), "us-east", 260, "auctions"),
+    Source("ctv-us", ("pod-1",), "us-east", 500, "attempts"),
+    Source("web-eu", ("article", "sidebar"), "eu-west", 170, "attempts"),
+    Source("legacy", ("slot-1",), "ap-south", 220, "nowhere"),
+)
+
+
+@dataclass(slots=True)
+class Course:
+    """How far a call has come while it is made; times in tenths of a ms."""
+
+    call: Call
+    elapsed: int
+    then: Mix
+    """How the next attempt may end."""
+    sent: int = 0
+    tried_again: bool = False
+    """A retry was sent that was not cancelled."""
+
+
+@dataclass
+class Exchange:
+    """Makes the exchange's part of a run."""
+
+    rng: Random
+    partners: Sequence[Partner]
+    notices: Notices
+    writer: LogWriter
+    truth: Truth
+    breakers: Mapping[str, Breaker]
+    serial: int = 0
+    by_name: dict[str, Partner] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.by_name = {partner.name: partner for partner in self.partners}
+
+    def auction(self, ts: int) -> None:
+        """One auction that begins at `ts`, with all that follows from it."""
+        self._approach_storms(ts)
+        auction = self._begin(ts & ~1)
+        if self.rng.random() >= 0.01:
+            for partner in self.partners:
+                if self.rng.random() < partner.share:
+                    auction.calls.append(self._call(auction, partner))
+        auction.has_event |= not auction.calls
+        self._resolve(auction)
+        self.truth.auction(auction)
+
+    def _begin(self, ts: int) -> Auction:
+        rng = self.rng
+        source = SOURCES[int(rng.random() * len(SOURCES))]
+        self.serial += 1
+        return Auction(
+            ts=ts,
+            auction_id=f"{self.serial:07x}-{rng.getrandbits(32):08x}",
+            source=source.name,
+            placement=source.placements[int(rng.random() * len(source.placements))],
+            region=source.region,
+            node=NODES[rng.getrandbits(1)],
+            budget=source.budget,
+            shows_budget=source.told == "attempts",
+            has_event=rng.random() >= 0.02,
+            event_shows_tmax=source.told != "nowhere",
+            imps=2 if rng.random() < 0.1 else 1,
+        )
+
+    def _approach_storms(self, now: int) -> None:
+        for name, breaker in self.breakers.items():
+            for node, (ts, state_from, state_to) in breaker.approach(self.rng, now):
+                if self.by_name[name].breaker == "events":
+                    self.truth.breakers.event(ts, name, node, state_from, state_to)
+                    was = "" if state_from == "half_open" else f',"state_from":"{state_from}"'
+                    reason = ',"reason":"failure_rate"' if state_to == "open" else ""
+                    self.writer.add(
+                        ts,
+                        f"exchange-{node}",
+                        f'{{"event":"breaker","ts":"{iso(ts)}","partner":"{name}","node":"{node}"{was},'
+                        f'"state_to":"{state_to}"{reason}}}',
+                    )
+
+    def _call(self, auction: Auction, partner: Partner) -> Call:
+        """All attempts of one call."""
+        rng = self.rng
+        breaker = self.breakers.get(partner.name)
+        storm = partner.storm if breaker is not None and breaker.raging(auction.ts) else None
+        call = Call(partner.name, [], currency=partner.currency)
+        course = Course(call, 10 + int(rng.random() * 60), storm or partner.first)
+        while True:
+            attempt = self._attempt(auction, partner, breaker, course)
+            rule = partner.again.get(attempt.outcome)
+            if rule is None or len(course.call.attempts) > partner.max_retries or rng.random() >= rule.chance:
+                return course.call
+            low, high = partner.backoff_ms
+            course.elapsed += (200 if attempt.latency is None else attempt.latency) + rng.randrange(low, high) * 10
+            course.then = storm or rule.then
+            ts = auction.ts + course.elapsed * 100
+            left = auction.budget * 10 - RESERVE - course.elapsed
+            if partner.guarded and left < partner.timeout_ms * 10:
+                if rng.random() < 0.5:
+                    out_of_time = Attempt(ts, "not_sent_limit", node=auction.node, stopped_by="no_time")
+                    self._log(auction, partner, course, out_of_time, ',"not_sent":"no_time"')
+                return course.call
+
+    def _attempt(self, auction: Auction, partner: Partner, breaker: Breaker | None, course: Course) -> Attempt:
+        """One attempt, sent unless a breaker or a limit stops it."""
+        rng = self.rng
+        node = self._node(auction, course)
+        ts = auction.ts + course.elapsed * 100
+        outcome, mark = self._outcome(partner, breaker, course, node, ts)
+        if outcome in NOT_SENT:
+            attempt = Attempt(ts, outcome, node=node, mark=mark if mark == "open" else None)
+            self._log(auction, partner, course, attempt, self._stop_keys(partner, outcome))
+            return attempt
+        price = int(500 + 45_000 * rng.random() ** 3) if outcome == "bid" else 0
+        found = answer(rng, partner, outcome, Question(auction.auction_id, auction.imps, price))
+        latency = self._latency(partner, outcome)
+        late = None
+        if latency is not None and partner.timed and auction.budget_known:
+            deadline = auction.budget * 10 - RESERVE
+            if course.elapsed + latency == deadline:
+                latency += 1
+            late = course.elapsed + latency > deadline
+        reject = None
+        keys = found.keys
+        if outcome == "bid" and not late and rng.random() < 0.05:
+            reject = "below_floor" if rng.random() < 0.6 else "blocked_adomain"
+            keys += f',"reject_reason":"{reject}"'
+        attempt = Attempt(
+            ts,
+            outcome,
+            latency,
+            late=late,
+            reason=found.reason,
+            reject=reject,
+            price=price,
+            node=node,
+            mark=mark,
+        )
+        course.tried_again |= course.sent > 0 and outcome != "cancelled"
+        course.sent += 1
+        self._log(auction, partner, course, attempt, keys)
+        return attempt
+
+    def _node(self, auction: Auction, course: Course) -> str:
+        """A retry sometimes leaves through the other node."""
+        if course.call.attempts and self.rng.random() < 0.05:
+            return NODES[1 - NODES.index(auction.node)]
+        return auction.node
+
+    def _outcome(
+        self, partner: Partner, breaker: Breaker | None, course: Course, node: str, ts: int
+    ) -> tuple[str, str | None]:
+        """The outcome that the attempt shall have, and the breaker column."""
+        outcome = draw(self.rng, course.then)
+        if outcome == "cancelled" and course.sent and not course.tried_again:
+            outcome = "reset"
+        if breaker is None:
+            return outcome, "closed" if partner.breaker == "closed" else None
+        breaker.seen.add(node)
+        state, failing = breaker.state(node, ts)
+        if state == "open":
+            return "not_sent_breaker", "open"
+        if state == "half_open":
+            return ("server_error" if failing else "no_bid"), "half_open"
+        return outcome, "closed" if self.rng.random() < 0.9 else None
+
+    def _stop_keys(self, partner: Partner, outcome: str) -> str:
+        """A column that says open, and nothing else, tells of a stopped attempt too."""
+        if outcome == "not_sent_breaker" and partner.breaker == "column" and self.rng.random() < 0.5:
+            return ""
+        return answer(self.rng, partner, outcome, Question("", 1, 0)).keys
+
+    def _latency(self, partner: Partner, outcome: str) -> int | None:
+        """Tenths of a ms; below the partner's timeout but for a timeout."""
+        point = self.rng.random()
+        limit = partner.timeout_ms * 10
+        if outcome == "cancelled":
+            return None
+        if outcome == "timeout":
+            return limit + int(point * 40)
+        if is_failure(outcome):
+            return int(10 + point * 300)
+        return min(int(partner.base_ms * 10 * (0.5 + point) + partner.spread_ms * 10 * point**6), limit - 1)
+
+    def _log(self, auction: Auction, partner: Partner, course: Course, attempt: Attempt, keys: str) -> None:
+        """Add the attempt to its call and its line to the log of its node."""
+        rng = self.rng
+        aid = auction.auction_id
+        before = len(course.call.attempts)
+        course.call.attempts.append(attempt)
+        number = max(partner.first_number, before) if partner.repeats_numbers else partner.first_number + before
+        request_id = f"{aid}.{before}" if partner.fresh_ids and before else aid
+        times = ""
+        if partner.timed:
+            tmax = max(auction.budget - course.elapsed // 10 - 1, 0) if rng.random() < 0.97 else auction.budget
+            budget = f',"budget_ms":{auction.budget}' if auction.shows_budget else ""
+            times = f',"tmax_ms":{tmax}{budget},"timeout_ms":{partner.timeout_ms},"elapsed_ms":{course.elapsed / 10}'
+        latency = attempt.latency
+        took = "" if latency is None else f',"latency_ms":{latency / 10}'
+        mark = f',"breaker":"{attempt.mark}"' if attempt.mark else ""
+        backoff = f',"backoff_ms":{partner.backoff_ms[0]}' if before else ""
+        logged = attempt.ts + (latency or 0) * 100 + (rng.randrange(400_000) if rng.random() < 0.05 else 0)
+        self.writer.add(
+            logged,
+            f"exchange-{attempt.node}",
+            f'{{"event":"attempt","ts":"{iso(attempt.ts)}","auction_id":"{aid}","partner":"{partner.name}",'
+            f'"attempt":{number},"request_id":"{request_id}"{times}{took}{keys}{mark}{backoff},'
+            f'"source":"{auction.source}","placement":"{auction.placement}","region":"{auction.region}",'
+            f'"node":"{attempt.node}"}}',
+        )
+
+    def _resolve(self, auction: Auction) -> None:
+        """Choose the winner, log the auction, send the notices."""
+        offers = []
+        for call in auction.calls:
+            if call.attempts[0].outcome == "answered_unknown" and self.rng.random() < 0.1:
+                offers.append((self.rng.randrange(2_000, 60_000), call))
+            bids = [one for one in call.attempts if one.outcome == "bid" and not one.reject and not one.late]
+            if bids:
+                offers.append((max(one.price or 0 for one in bids), call))
+        best = max(offers, key=lambda offer: offer[0], default=None)
+        if best is not None and self.rng.random() < 0.08:
+            best = None
+        winner, price = (best[1], best[0]) if best else (None, 0)
+        self._log_auction(auction, winner, price)
+        if winner is not None:
+            self.notices.winner(auction, winner, price)
+        for _, call in offers:
+            if call is not winner:
+                self.notices.loser(auction, call, winner is None)
+        self.notices.orphans(auction)
+
+    def _log_auction(self, auction: Auction, winner: Call | None, price: int) -> None:
+        if not auction.has_event:
+            return
+        sold = ""
+        if winner is not None:
+            winner.won = True
+            sold = f',"winner":"{winner.partner}","price":{price / 10_000},"currency":"{winner.currency}"'
+        status = 200 if winner else 204 if auction.calls else 400
+        tmax = f',"tmax_ms":{auction.budget}' if auction.event_shows_tmax else ""
+        took = 1_000 + int(self.rng.random() * 1_500)
+        self.writer.add(
+            auction.ts + took * 100,
+            f"exchange-{auction.node}",
+            f'{{"event":"auction","ts":"{iso(auction.ts)}","auction_id":"{auction.auction_id}",'
+            f'"source":"{auction.source}","placement":"{auction.placement}"{tmax},"imps":{auction.imps},'
+            f'"http_status":{status},"latency_ms":{took / 10}{sold}}}',
+        )
