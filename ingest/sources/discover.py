@@ -1,0 +1,90 @@
+"""From the paths of the command line to the files to read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ingest.errors import InputError
+
+STDIN = "-"
+# How writers and copiers name a file that they have not finished.
+UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".inprogress", ".swp", "~")
+
+
+@dataclass(frozen=True)
+class Found:
+    """One input: `name` is how it is shown, `path` is None for standard input."""
+
+    name: str
+    path: Path | None
+
+
+def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found]:
+    """The files that the paths name, each real file once, folders in sorted order.
+
+    A folder is walked with its sub-folders (not through links to folders); hidden names and those of unfinished
+    copies are skipped there, and so is everything below the folders `outside` (the warehouse itself). A pattern is
+    expanded only where no file has it as its name. A folder that cannot be listed is returned as an input, so that
+    its reading is refused with the reason. InputError: a path or a pattern that names nothing.
+    """
+    barred = {os.path.realpath(path) for path in outside}
+    found: dict[str, Found] = {}
+    for given in paths:
+        if given == STDIN:
+            found.setdefault(STDIN, Found(STDIN, None))
+            continue
+        for name in _expand(given, barred):
+            found.setdefault(os.path.realpath(name), Found(name, Path(name)))
+    return list(found.values())
+
+
+def _expand(given: str, barred: Collection[str]) -> Iterator[str]:
+    if os.path.lexists(given):
+        yield from _files(given, barred)
+        return
+    if not glob.has_magic(given):
+        if _may_exist(given):
+            yield given
+            return
+        raise InputError(f"{given}: no such file or folder; check the path")
+    matches = sorted(glob.glob(given, recursive=True))
+    if not matches:
+        raise InputError(f"{given}: no file matches this pattern; check it, and quote it from the shell")
+    for match in matches:
+        yield from _files(match, barred)
+
+
+def _may_exist(path: str) -> bool:
+    """Whether it is there, or lies in a folder that we may not enter."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _files(path: str, barred: Collection[str]) -> Iterator[str]:
+    if not os.path.isdir(path):
+        yield path
+        return
+    unlisted: list[str] = []
+    for folder, folders, names in os.walk(path, onerror=lambda error: unlisted.append(str(error.filename))):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) not in barred
+        )
+        if os.path.realpath(folder) in barred:
+            folders.clear()
+            continue
+        for name in sorted(names):
+            inner = os.path.join(folder, name)
+            if not name.startswith(".") and not name.endswith(UNFINISHED) and os.path.isfile(inner):
+                yield inner
+    yield from unlisted
