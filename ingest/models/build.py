@@ -60,10 +60,12 @@ class Build:
     def _touch(self, keyed: Keyed, *, also_impressions: bool) -> None:
         picked = []
         for relation, keys in keyed.keys.items():
-            named = ", ".join(f"{sql} as {name}" for name, sql in keys.items())
+            named = ", ".join(f"{sql} as key_{name}" for name, sql in keys.items())
             picked.append(f"select {named} from main.stage_{relation} where {keys[keyed.needed]} is not null")
+            if beside := keyed.beside.get(relation):
+                picked.append(f"select {beside} from main.stage_{relation} where {beside} is not null")
         if also_impressions and (old := self.parts.of("notices")):
-            picked.append(f"select auction_id from {scan(self.parts.root, old)} where kind = 'impression'")
+            picked.append(f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'")
         self.con.execute(f"create or replace table {keyed.name}.touched as {' union '.join(picked)}")
 
     def _inputs(self, keyed: Keyed) -> None:
@@ -74,13 +76,16 @@ class Build:
                     f"create or replace view {keyed.name}.{relation} as select * from main.stage_{relation}"
                 )
                 continue
-            same = " and ".join(f"{sql} is not distinct from touched.{name}" for name, sql in keys.items())
+            same = " and ".join(f"{sql} is not distinct from touched.key_{name}" for name, sql in keys.items())
             columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
+            facts = self._facts(relation)
+            picked = f"select {columns} from {facts} semi join touched on {same}"
+            if beside := keyed.beside.get(relation):
+                near = f"select {columns} from {facts} semi join touched on {beside} = touched.key_{keyed.needed}"
+                picked += f" union all select {columns} from ({near}) anti join touched on {same}"
             self.con.execute(
-                f"create or replace table {keyed.name}.{relation} as"
-                f" select {columns} from {self._facts(relation)} semi join touched on {same}"
-                f" union all by name"
-                f" select {columns} from main.stage_{relation} where {keys[keyed.needed]} is null"
+                f"create or replace table {keyed.name}.{relation} as {picked}"
+                f" union all select {columns} from main.stage_{relation} where {keys[keyed.needed]} is null"
             )
 
     def _facts(self, relation: str) -> str:
@@ -91,8 +96,12 @@ class Build:
 
     def _replace(self, keyed: Keyed, relation: str) -> None:
         """Rewrite the parts of `relation` where rows of touched keys stood or now stand."""
-        hours = self._hours(f"select distinct hour_us from {keyed.name}.{relation}")
-        same = " and ".join(f"old.{name} is not distinct from touched.{name}" for name in keyed.columns)
+        fresh = f"select * from {keyed.name}.{relation}"
+        if keyed.beside:
+            ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"
+            fresh += f" where {keyed.needed} is null or {ours}"
+        hours = self._hours(f"select distinct hour_us from ({fresh})")
+        same = " and ".join(f"old.{name} is not distinct from touched.key_{name}" for name in keyed.columns)
         old = self.parts.of(relation)
         if old:
             hours |= self._hours(
@@ -101,7 +110,7 @@ class Build:
         self.parts.rewrite(
             relation,
             hours,
-            fresh=f"select * from {keyed.name}.{relation}",
+            fresh=fresh,
             keep=f"not exists (select 1 from {keyed.name}.touched where {same})",
         )
         self.touched[relation] = self.touched.get(relation, set()) | hours

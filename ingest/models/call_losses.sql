@@ -3,21 +3,22 @@ with named as (
     select
         placed_notices.auction_id,
         placed_notices.partner,
-        notice_units.call_us,
+        notice_calls.call_us,
         placed_notices.loss_reason,
         row_number() over (
-            partition by placed_notices.auction_id, placed_notices.partner, notice_units.call_us
+            partition by placed_notices.auction_id, placed_notices.partner, notice_calls.call_us
             order by
                 placed_notices.us, placed_notices.loss_reason, placed_notices.kind,
                 placed_notices.imp_id asc nulls last, placed_notices.delivery
         ) as rn
     from placed_notices
-    inner join notice_units
-        on placed_notices.auction_id = notice_units.auction_id
-            and placed_notices.kind = notice_units.kind
-            and placed_notices.partner = notice_units.partner
-            and coalesce(placed_notices.imp_id, '') = coalesce(notice_units.imp_id, '')
-    where placed_notices.loss_reason is not null and notice_units.call_us is not null
+    inner join notice_calls
+        on placed_notices.auction_id = notice_calls.auction_id
+            and placed_notices.kind = notice_calls.kind
+            and placed_notices.partner = notice_calls.partner
+            and coalesce(placed_notices.imp_id, '') = coalesce(notice_calls.imp_id, '')
+            and placed_notices.delivery = notice_calls.delivery
+    where placed_notices.loss_reason is not null
 )
 
 select

@@ -11,9 +11,8 @@ with delivered as (
             when kind = 'win' then 5
             else 0
         end as stage
-    from notice_units
+    from notice_calls
     cross join evidence
-    where call_us is not null
 ),
 
 winners as (

@@ -6,13 +6,16 @@ create or replace macro x_latency_bucket(ms) as
     case when ms > 0 then cast(floor(ln(ms) / ln(1.05)) as bigint) else -1000 end;
 create or replace macro x_latency_ms(bucket) as
     case when bucket = -1000 then 0.0::double else pow(1.05, bucket + 0.5) end;
-create or replace macro x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id) as
+create or replace macro x_order_key(outcome, tenant, key_id, event_type, external_order_id) as
     case
-        when outcome <> 'accepted' then null
-        when conversion_id is not null
-            then concat('c', chr(31), coalesce(tenant, key_id), chr(31), conversion_id)
-        when external_order_id is not null
+        when outcome = 'accepted' and external_order_id is not null
             then concat(
                 'o', chr(31), coalesce(tenant, key_id), chr(31), coalesce(event_type, ''), chr(31), external_order_id
             )
+    end;
+create or replace macro x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id) as
+    case
+        when outcome = 'accepted' and conversion_id is not null
+            then concat('c', chr(31), coalesce(tenant, key_id), chr(31), conversion_id)
+        else x_order_key(outcome, tenant, key_id, event_type, external_order_id)
     end;

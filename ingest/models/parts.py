@@ -114,7 +114,7 @@ class Parts:
             old = f"select * from {scan(self.root, replaced)} as old where {keep} union all by name "
         gone = {part.path for part in replaced}
         self._parts[relation] = [part for part in self._parts.get(relation, []) if part.path not in gone]
-        self._copy(relation, units, f"{old}{fresh}", hour)
+        self._copy(relation, units, f"{old}select * from ({fresh})", hour)
 
     def _plan(self, relation: str, hours: set[int], by_day: bool) -> tuple[dict[int, int], list[Part]]:
         """Units to write (start -> span) and the parts that they replace."""

@@ -1,4 +1,4 @@
--- one row per notice delivery, with its place among the deliveries of the same notice
+-- one row per notice delivery, with its place among the deliveries of the same notice, and that notice's price
 with resolved as (
     select
         notices.*,
@@ -21,14 +21,25 @@ ordered as (
     from resolved
 ),
 
-priced as (
+numbered as (
     select
         *,
-        min(us) over (partition by auction_id, imp_id, unit_partner, kind) as first_us,
         min(case when price is not null then delivery end) over (
             partition by auction_id, imp_id, unit_partner, kind
         ) as priced_delivery
     from ordered
+),
+
+priced as (
+    select
+        *,
+        max(case when delivery = priced_delivery then price end) over (
+            partition by auction_id, imp_id, unit_partner, kind
+        ) as unit_price,
+        max(case when delivery = priced_delivery then coalesce(currency, 'USD') end) over (
+            partition by auction_id, imp_id, unit_partner, kind
+        ) as unit_currency
+    from numbered
 )
 
 select
@@ -36,12 +47,10 @@ select
     cast(kind as varchar) as kind,
     cast(imp_id as varchar) as imp_id,
     cast(unit_partner as varchar) as partner,
-    cast(currency as varchar) as currency,
+    cast(unit_currency as varchar) as currency,
     cast(loss_reason as varchar) as loss_reason,
     cast(click_id as varchar) as click_id,
-    cast(price as decimal(18, 6)) as price,
+    cast(unit_price as decimal(18, 6)) as price,
     cast(delivery as bigint) as delivery,
-    cast(priced_delivery as bigint) as priced_delivery,
-    cast(us as bigint) as us,
-    cast(first_us as bigint) as first_us
+    cast(us as bigint) as us
 from priced

@@ -3,7 +3,8 @@ with keyed as (
     select
         postbacks.*,
         x_us(ts) as us,
-        x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id) as group_key
+        x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id) as group_key,
+        x_order_key(outcome, tenant, key_id, event_type, external_order_id) as order_key
     from postbacks
 ),
 
@@ -11,7 +12,7 @@ ordered as (
     select
         *,
         row_number() over (
-            partition by group_key
+            partition by case when conversion_id is not null then group_key end
             order by
                 us, key_id, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
                 external_order_id asc nulls last, http_status, error_code asc nulls last,
@@ -19,7 +20,17 @@ ordered as (
                 idempotent_replay asc nulls last, body_hash asc nulls last, signature_hash asc nulls last,
                 x_timestamp asc nulls last, latency_ms asc nulls last, amount asc nulls last,
                 currency asc nulls last, click_id asc nulls last, client_hash asc nulls last
-        ) as rn
+        ) as conversion_rn,
+        row_number() over (
+            partition by order_key
+            order by
+                us, key_id, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
+                external_order_id asc nulls last, http_status, error_code asc nulls last,
+                retry_after_s asc nulls last, duplicate asc nulls last, idempotency_key asc nulls last,
+                idempotent_replay asc nulls last, body_hash asc nulls last, signature_hash asc nulls last,
+                x_timestamp asc nulls last, latency_ms asc nulls last, amount asc nulls last,
+                currency asc nulls last, click_id asc nulls last, client_hash asc nulls last
+        ) as order_rn
     from keyed
     where group_key is not null
 ),
@@ -27,7 +38,11 @@ ordered as (
 staged as (
     select
         us, key_id, endpoint, tenant, outcome, duplicate, group_key,
-        case when rn = 1 then 4 else 3 end as stage
+        case
+            when conversion_id is not null and conversion_rn = 1 then 4
+            when conversion_id is null and order_rn = 1 then 4
+            else 3
+        end as stage
     from ordered
     union all
     select

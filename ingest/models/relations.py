@@ -7,7 +7,7 @@ minutes by hour. Rows are stored in parts (a day or an hour of a relation), whic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
@@ -22,7 +22,8 @@ class Keyed:
     """Models recomputed together for the touched keys.
 
     `keys` names the key columns and gives their SQL over each fact relation; a fact whose `needed` key is NULL
-    stands alone.
+    stands alone. `beside` names, by relation, the SQL of a second key that pulls in further facts to judge by: they
+    are read with the others, but their own rows are not made again.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Keyed:
     keys: dict[str, dict[str, str]]
     steps: tuple[str, ...]
     stored: tuple[str, ...]
+    beside: dict[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ EXCHANGE = Keyed(
         "call_attempts",
         "only_bidders",
         "placed_notices",
-        "notice_units",
+        "notice_calls",
         "call_proofs",
         "call_losses",
         "calls",
@@ -98,6 +100,7 @@ CONVERSIONS = Keyed(
     },
     steps=("postback_results",),
     stored=("postback_results",),
+    beside={"postbacks": "x_order_key(outcome, tenant, key_id, event_type, external_order_id)"},
 )
 
 KEYED = (EXCHANGE, ORDERS, CONVERSIONS)

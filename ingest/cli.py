@@ -1,0 +1,161 @@
+"""The write side of the `retrylens` command: ingest, simulate, formats, verify, rebuild.
+
+Heavy imports stand inside the commands: `retrylens --help` and the read side pay for none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ingest.report import FileReport, RunReport
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+
+Warehouse = Annotated[
+    Path, typer.Option("--warehouse", envvar="RETRYLENS_WAREHOUSE", help="Folder of the warehouse.", metavar="DIR")
+]
+DEFAULT_WAREHOUSE = Path("warehouse")
+
+
+@app.command(epilog="Example: retrylens ingest /var/log/exchange 'postbacks/*.jsonl.gz' --warehouse warehouse")
+def ingest(
+    paths: Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for standard input.")],
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    log_format: Annotated[
+        str | None, typer.Option("--format", help="Name of a format, or a format file.", metavar="NAME")
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="Zone of times without an offset, such as Europe/Kyiv.", metavar="ZONE")
+    ] = None,
+    dedup: Annotated[bool, typer.Option("--dedup", help="Drop lines whose bytes were seen before.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Load what is new in logs, and publish it as one snapshot."""
+    from ingest.errors import InputError
+    from ingest.load import Options
+    from ingest.load import ingest as run
+
+    if zone is not None and not _is_zone(zone):
+        raise InputError(f"--zone {zone}: no such zone; give a name like Europe/Kyiv")
+
+    def told(report: FileReport) -> None:
+        for warning in report.warnings:
+            _say(warning)
+        if report.status == "refused":
+            _say(f"{report.file}: refused: {report.reason}")
+        elif not as_json:
+            typer.echo(plain(_sentence(report)))
+
+    report = run(paths, warehouse, Options(log_format, zone, dedup), told)
+    if not report.files:
+        _say(f"{', '.join(paths)}: nothing to load there; name files, or folders that hold some")
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(), ensure_ascii=True))
+    else:
+        typer.echo(_total(report))
+    if report.refused:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: retrylens simulate --out logs --seed 7 --minutes 60 --auctions-per-second 20")
+def simulate(
+    out: Annotated[Path, typer.Option(help="Folder to write to.", metavar="DIR")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same logs.")] = 1,
+    minutes: Annotated[int, typer.Option(min=1, help="Length of the logged time.")] = 10,
+    auctions_per_second: Annotated[float, typer.Option(min=0.001, help="Traffic.")] = 5.0,
+    scenario: Annotated[str, typer.Option(help="Which partners and keys take part.", metavar="NAME")] = "default",
+) -> None:
+    """Write seeded native logs with known truth, beside a truth.json."""
+    from ingest.simulate import simulate as run
+
+    truth = run(out, seed, minutes, auctions_per_second, scenario)
+    lines = truth["_lines"]
+    typer.echo(f"{out}: {lines['lines']:,} lines, of which {lines['rejects']:,} are broken on purpose; truth.json beside")
+
+
+@app.command(epilog="Example: retrylens formats")
+def formats(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
+    """List the log formats that ingest knows."""
+    del warehouse
+    from ingest.formats.registry import list_formats
+
+    for known in list_formats():
+        typer.echo(f"{known.name:12} {known.title}")
+
+
+@app.command(epilog="Example: retrylens verify --warehouse warehouse")
+def verify(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
+    """Check that the snapshot's files are there and whole, and that every line is accounted for."""
+    from ingest.verify import verify as run
+
+    faults = run(warehouse)
+    for fault in faults:
+        typer.echo(plain(fault))
+    if faults:
+        _say(f"{warehouse}: {len(faults)} faults; restore the named files, or load the logs into a new warehouse")
+        raise typer.Exit(1)
+    typer.echo(f"{warehouse}: sound")
+
+
+@app.command(epilog="Example: retrylens rebuild --warehouse warehouse")
+def rebuild(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
+    """Make all models again from the facts, as after a change of a setting that they depend on."""
+    from ingest.rebuild import rebuild as run
+
+    typer.echo(f"{warehouse}: rebuilt, snapshot {run(warehouse).name}")
+
+
+def plain(text: str) -> str:
+    """`text` with control characters written out, so that none reaches a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _say(text: str) -> None:
+    typer.echo(plain(text), err=True)
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+def _sentence(report: FileReport) -> str:
+    if report.status == "unchanged":
+        return f"{report.file}: unchanged, 0 lines"
+    mended = ", ".join(f"{column} {count:,}" for column, count in sorted(report.mended.items())) or "none"
+    data = report.as_dict()
+    return (
+        f"{report.file}: {report.lines:,} lines = {report.facts:,} facts + {report.rejects:,} rejects"
+        f" + {report.blank:,} blank + {report.repeated:,} repeated; mended: {mended};"
+        f" {report.seconds:.2f} s, {data['mb_per_s']} MB/s"
+    )
+
+
+def _total(report: RunReport) -> str:
+    totals = report.totals()
+    return (
+        f"total: {len(report.files)} files, {totals['lines']:,} lines, {totals['facts']:,} facts,"
+        f" {totals['rejects']:,} rejects, {len(report.refused)} refused; {report.seconds:.2f} s"
+    )
+
+
+def main() -> None:
+    """Entry point of the write side alone."""
+    from ingest.errors import UserError
+
+    try:
+        app()
+    except UserError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)

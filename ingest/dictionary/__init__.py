@@ -1,0 +1,61 @@
+"""What the product says about its own words: outcomes, no-bid reasons and metrics, as data.
+
+Each CSV file here becomes a table of the snapshot.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class Table:
+    """A small table: its name in the snapshot, columns with engine types, rows."""
+
+    name: str
+    columns: dict[str, str]
+    rows: list[tuple[object, ...]]
+
+
+TABLES = {
+    "outcomes": ("outcomes.csv", {"outcome": "varchar", "title": "varchar", "grp": "varchar", "rank": "bigint",
+                                  "owner": "varchar", "remedy": "varchar"}),
+    "nbr_codes": ("nbr.csv", {"code": "varchar", "name": "varchar", "class": "varchar", "owner": "varchar",
+                              "remedy": "varchar"}),
+    "metrics": ("metrics.csv", {"name": "varchar", "title": "varchar", "unit": "varchar", "numerator": "varchar",
+                                "denominator": "varchar", "definition": "varchar", "owner": "varchar"}),
+}
+
+
+@cache
+def load_dictionary() -> tuple[Table, ...]:
+    """Every table of the dictionary."""
+    return tuple(_table(name, file, columns) for name, (file, columns) in TABLES.items())
+
+
+def load_outcomes() -> list[tuple[str, str, int | None]]:
+    """(outcome, group, rank) of the outcomes of an attempt; the rank of one that was not sent is None."""
+    table = next(table for table in load_dictionary() if table.name == "outcomes")
+    at = list(table.columns).index
+    return [
+        (str(row[at("outcome")]), str(row[at("grp")]), rank if isinstance(rank := row[at("rank")], int) else None)
+        for row in table.rows
+    ]
+
+
+def _table(name: str, file: str, columns: dict[str, str]) -> Table:
+    text = files("ingest.dictionary").joinpath(file).read_text(encoding="utf-8")
+    rows = [
+        tuple(_cell(record[column], kind) for column, kind in columns.items())
+        for record in csv.DictReader(text.splitlines())
+    ]
+    return Table(name, columns, rows)
+
+
+def _cell(text: str, kind: str) -> object:
+    if not text:
+        return None
+    return int(text) if kind == "bigint" else text

@@ -1,0 +1,272 @@
+"""One ingest run: the new lines of the named files become facts, rejects and models, published as one snapshot.
+
+A run is all or nothing: until the publish, what it wrote is in files that no snapshot names. A file that is refused
+counts for nothing and does not stop the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+
+from ingest.dictionary import load_outcomes
+from ingest.errors import InputError, Refused
+from ingest.facts.store import write_facts
+from ingest.formats.registry import guess, guess_columns, list_formats, load_format, open_as
+from ingest.formats.spec import Format, State
+from ingest.models.build import Build
+from ingest.models.empty import write_empty
+from ingest.models.parts import Part, Parts, quote
+from ingest.models.relations import FACTS, model_sql
+from ingest.repeated import drop_repeated_ids, drop_repeated_lines
+from ingest.report import FileReport, RunReport
+from ingest.rows.cells import whole_records
+from ingest.rows.loader import Counts, RowLoader
+from ingest.settings import STORED, Settings, load_settings
+from ingest.snapshot.current import State as Published
+from ingest.snapshot.current import read_state
+from ingest.snapshot.lock import writer_lock
+from ingest.snapshot.publish import Publication, publish
+from ingest.snapshot.sweep import sweep
+from ingest.sources import Found, Known, Reading, Tail, discover, last_line_end
+
+#: Names of `evidence` with the staged rows that prove them.
+EVIDENCE = {
+    "attempts": "select 1 from stage_attempts",
+    "auctions": "select 1 from stage_auctions",
+    "postbacks": "select 1 from stage_postbacks",
+    "winner": "select 1 from stage_auctions where winner is not null",
+    **{kind: f"select 1 from stage_notices where kind = '{kind}'" for kind in
+       ("win", "loss", "billing", "impression", "click")},
+    "click_id": "select 1 from stage_notices where kind = 'click' and click_id is not null",
+    "postback_click_id": "select 1 from stage_postbacks where click_id is not null",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read: `format` is a name or a file (None: guess), `zone` places times without an offset."""
+
+    format: str | None = None
+    zone: str | None = None
+    dedup: bool = False
+
+
+def ingest(
+    paths: Sequence[str],
+    warehouse: Path,
+    options: Options = Options(),
+    on_file: Callable[[FileReport], None] = lambda report: None,
+) -> RunReport:
+    """Load what is new in `paths`; `on_file` is told of each file when it is read.
+
+    Raises InputError for a path, format or zone that does not exist, BusyError when another writer holds the
+    warehouse. Refused files are in the report.
+    """
+    began = time.monotonic()
+    found = discover(paths, outside=[warehouse])
+    given = load_format(options.format) if options.format else None
+    with writer_lock(warehouse):
+        state = read_state(warehouse)
+        settings = load_settings(warehouse)
+        _same_models(warehouse, settings, state)
+        if not found:
+            return RunReport([], time.monotonic() - began)
+        run = _Run(warehouse, state, settings, given, options)
+        try:
+            files = [run.read(one, number, on_file) for number, one in enumerate(found)]
+            snapshot = run.finish(files)
+        finally:
+            run.con.close()
+    return RunReport(files, time.monotonic() - began, snapshot.name)
+
+
+def _same_models(warehouse: Path, settings: Settings, state: Published) -> None:
+    now = dict(settings.rows())
+    for name in STORED:
+        before = state.settings.get(name, now[name])
+        if before != now[name]:
+            raise InputError(
+                f"{warehouse}: {name} is {now[name]}, the stored models were made with {before};"
+                f" set it back, or run `retrylens rebuild`"
+            )
+
+
+class _Run:
+    def __init__(
+        self, warehouse: Path, state: Published, settings: Settings, given: Format | None, options: Options
+    ) -> None:
+        self.warehouse, self.state, self.settings = warehouse, state, settings
+        self.given, self.options = given, options
+        self.known = Known.from_rows(state.known)  # type: ignore[arg-type]
+        tmp = warehouse / "tmp"
+        tmp.mkdir(parents=True, exist_ok=True)
+        self.con = engine(tmp)
+        generation = f"{state.generation + 1:08d}-{time.time_ns() & 0xFFFFFFFF:08x}"
+        self.parts = Parts(self.con, warehouse, generation, state.parts)
+        self.loader = RowLoader(self.con, tmp, zone=options.zone, want_hashes=options.dedup)
+
+    def read(self, found: Found, number: int, on_file: Callable[[FileReport], None]) -> FileReport:
+        """Stage one file."""
+        began = time.monotonic()
+        report = FileReport(found.name, number, _now())
+        try:
+            with Reading(found, self.known) as reading:
+                if reading.kind == "parquet":
+                    self._parquet(reading, report)
+                else:
+                    self._lines(reading, report)
+        except Refused as refused:
+            self.loader.forget(number)
+            report.refuse(refused.reason)
+        report.seconds = time.monotonic() - began
+        report.finished = _now()
+        on_file(report)
+        return report
+
+    def _lines(self, reading: Reading, report: FileReport) -> None:
+        tail: Tail = "taken"
+        fmt, state = self._format(reading)
+        for segment in reading.segments(whole_records if state.split == "csv" else last_line_end):
+            report.format = fmt.name
+            data, first_line, offset = segment.data, segment.first_line, segment.offset
+            if offset < state.header_bytes:
+                skipped = state.header_bytes - offset
+                data, first_line, offset = data[skipped:], first_line + 1, state.header_bytes
+            if segment.tail and not reading.final and data and not self.loader.is_whole(data, fmt, state):
+                tail = "waits"
+                report.warnings.append(f"{report.file}: its last line is unfinished ({len(data)} bytes) and waits")
+                continue
+            if segment.tail and data and not self.loader.is_whole(data, fmt, state):
+                tail = "rejected"
+            counts = self.loader.load_lines(
+                fmt, data, file_no=report.number, first_line=first_line, offset=offset, state=state
+            )
+            self._count(report, counts, len(data))
+        if reading.status == "new":
+            self._some_facts(report)
+        report.status = "unchanged" if reading.commit(tail) == "unchanged" else "loaded"
+
+    def _parquet(self, reading: Reading, report: FileReport) -> None:
+        if reading.status != "unchanged" and reading.path is not None:
+            fmt = self.given or guess_columns(self._columns(reading.path))[0]
+            report.format = fmt.name
+            counts = self.loader.load_parquet(fmt, reading.path, file_no=report.number)
+            self._count(report, counts, reading.path.stat().st_size)
+            self._some_facts(report)
+        report.status = "unchanged" if reading.commit() == "unchanged" else "loaded"
+
+    def _columns(self, path: Path) -> list[str]:
+        try:
+            described = self.con.execute(f"describe select * from read_parquet({quote(str(path))})").fetchall()
+        except duckdb.Error as error:
+            raise Refused(f"no readable Parquet file ({str(error).splitlines()[0]})") from None
+        return [str(row[0]) for row in described]
+
+    def _format(self, reading: Reading) -> tuple[Format, State]:
+        """The format of a file and how it is read; one that holds nothing but blanks is of any."""
+        if self.given is not None and reading.head.strip():
+            return self.given, open_as(self.given, reading.head)
+        return guess(reading.head) or (self.given or list_formats()[0], State("json"))
+
+    def _count(self, report: FileReport, counts: Counts, size: int) -> None:
+        report.lines += counts.lines
+        report.facts += counts.facts
+        report.rejects += counts.rejects
+        report.blank += counts.blank
+        report.mended += counts.mended
+        report.bytes += size
+
+    def _some_facts(self, report: FileReport) -> None:
+        """Refuse a new file of which no line became a fact though some were rejected."""
+        if report.rejects and not report.facts:
+            first = self.con.execute(
+                "select line, reason from stage_rejects where file_no = ? order by line limit 1", [report.number]
+            ).fetchone()
+            line, reason = first if first else (0, "")
+            raise Refused(f"none of its {report.rejects} lines could be read; line {line}: {reason}")
+
+    def finish(self, files: Sequence[FileReport]) -> Path:
+        """Drop what is repeated, write facts and models, publish."""
+        repeated = drop_repeated_ids(self.parts, self.settings.event_id_days)
+        if self.options.dedup:
+            repeated += drop_repeated_lines(self.parts)
+        for report in files:
+            report.repeated = repeated[report.number]
+            report.facts -= report.repeated
+            report.check()
+        write_empty(self.parts)
+        publication = self._publication(files)
+        first = not any(self.parts.of(relation) for relation in FACTS)
+        write_facts(self.parts)
+        self._write_rejects(files)
+        billing = publication.evidence["billing"]
+        Build(self.con, self.parts, self.settings, first=first).run(
+            billing=billing, billing_is_new=billing and not self.state.evidence.get("billing", False)
+        )
+        path = publish(self.warehouse, self.state, self.parts.all(), publication)
+        sweep(self.warehouse, path, self.parts.all(), self.settings.snapshot_grace_s)
+        return path
+
+    def _publication(self, files: Sequence[FileReport]) -> Publication:
+        evidence = {
+            name: self.state.evidence.get(name, False) or self.con.execute(f"{sql} limit 1").fetchone() is not None
+            for name, sql in EVIDENCE.items()
+        }
+        loads = [report.load_row(self.state.next_load + report.number) for report in files]
+        return Publication(self.settings, evidence, self._streams(), self.known.rows(), loads)
+
+    def _streams(self) -> dict[str, tuple[int, int]]:
+        streams = dict(self.state.streams)
+        for relation in FACTS:
+            lo, hi = self.con.execute(
+                f"select min(epoch_us(ts)), max(epoch_us(ts)) from stage_{relation}"
+            ).fetchall()[0]
+            if lo is None:
+                continue
+            stream = {"attempts": "exchange", "postbacks": "postback"}.get(relation)
+            for name in ("all", stream) if stream else ("all",):
+                before = streams.get(name, (lo, hi))
+                streams[name] = (min(before[0], lo), max(before[1], hi))
+        return streams
+
+    def _write_rejects(self, files: Sequence[FileReport]) -> None:
+        names = ", ".join(
+            f"({report.number}, {self.state.next_load + report.number}, {quote(report.file)})" for report in files
+        )
+        rows = (
+            'select load_id, file, line, "offset", reason, raw from stage_rejects'
+            f" inner join (values {names}) as files (file_no, load_id, file) using (file_no) order by load_id, line"
+        )
+        self._write("rejects", rows)
+        if self.options.dedup:
+            self._write("line_hashes", "select hash from stage_hashes order by hash")
+
+    def _write(self, relation: str, rows: str) -> None:
+        folder = self.warehouse / relation
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{self.parts.generation}.parquet"
+        counted = self.con.execute(f"copy ({rows}) to {quote(str(path))} (format parquet, compression zstd)").fetchone()
+        if counted and counted[0]:
+            self.parts.add(Part(relation, str(path.relative_to(self.warehouse)), int(counted[0]), 0, 0))
+        else:
+            path.unlink()
+
+
+def engine(tmp: Path) -> duckdb.DuckDBPyConnection:
+    """The engine of a load: in memory, spilling to `tmp`, UTC, with the models' functions and outcomes."""
+    con = duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(tmp / "spill")})
+    con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
+    con.execute(model_sql("functions"))
+    con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
+    con.executemany("insert into outcomes values (?, ?, ?)", load_outcomes())
+    return con
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
