@@ -1,0 +1,232 @@
+"""The command `retrylens`. Results go to standard output, everything else to standard error.
+
+Only what a command needs is imported, and only when it runs: `--help` and `show` have to start fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dashboard.text import Format, visible
+from ingest.cli import app as write_side
+
+if TYPE_CHECKING:
+    from dashboard.filters import Filters
+    from dashboard.snapshot import Snapshot
+
+app = typer.Typer(
+    name="retrylens",
+    help="RetryLens: where auctions leak, what retries earn, who refuses, throttles or is tripped.",
+    epilog="Start with: retrylens demo",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Warehouse = Annotated[
+    Path, typer.Option("--warehouse", envvar="RETRYLENS_WAREHOUSE", metavar="DIR", help="Folder of the loaded data.")
+]
+From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Rows from here on; a date or ISO 8601.")]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="Rows before this moment.")]
+Partner = Annotated[
+    list[str] | None,
+    typer.Option("--partner", metavar="NAME", help="Only this partner (or postback key); may be repeated."),
+]
+Zone = Annotated[
+    str | None, typer.Option("--zone", metavar="AREA/CITY", help="Zone of dates and local times; default: the setting.")
+]
+Kind = Annotated[Format, typer.Option("--format", help="How to write the rows.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to a file instead of standard output.")]
+Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
+Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
+
+DEFAULT_WAREHOUSE = Path("warehouse")
+TABLE_NAMES = ", ".join(sorted(path.stem for path in (Path(__file__).parent / "tables" / "sql").glob("*.sql")))
+
+
+@app.command(epilog="Example: retrylens show calls --from 2026-09-14 --to 2026-09-15 --partner dsp-a --format json")
+def show(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=f"One of: {TABLE_NAMES}.")],
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    frm: From = None,
+    to: To = None,
+    partner: Partner = None,
+    zone: Zone = None,
+    auction: Annotated[str | None, typer.Option("--auction", metavar="ID", help="For attempts.")] = None,
+    key: Annotated[str | None, typer.Option("--key", metavar="ID", help="For postbacks.")] = None,
+    order: Annotated[str | None, typer.Option("--order", metavar="ID", help="For postbacks.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", help="Most rows of attempts, postbacks, rejects (1000).")
+    ] = None,
+    kind: Kind = Format.TABLE,
+    out: Out = None,
+) -> None:
+    """Print one result table: the very numbers of the pages and the reports."""
+    from dashboard.filters import make_filters
+    from dashboard.tables import get_table
+
+    get_table(table)
+    snapshot = _open(warehouse)
+    filters = make_filters(
+        frm=frm, to=to, partners=partner or (), zone=zone or snapshot.settings["zone"], limit=limit,
+        auction=auction, key=key, order=order,
+    )  # fmt: skip
+    _show(snapshot, table, filters, kind, out)
+
+
+@app.command(epilog="Example: retrylens flags --fail || echo 'switch some retries off'")
+def flags(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    frm: From = None,
+    to: To = None,
+    partner: Partner = None,
+    zone: Zone = None,
+    fail: Annotated[bool, typer.Option("--fail", help="Exit with 1 when a verdict is disable or never.")] = False,
+    kind: Kind = Format.TABLE,
+    out: Out = None,
+) -> None:
+    """Which retries earn nothing and should be switched off, with the evidence."""
+    from dashboard import tables
+    from dashboard.filters import make_filters
+
+    snapshot = _open(warehouse)
+    filters = make_filters(frm=frm, to=to, partners=partner or (), zone=zone or snapshot.settings["zone"])
+    _show(snapshot, "flags", filters, kind, out)
+    if fail:
+        bad = sum(row["verdict"] in ("disable", "never") for row in tables.rows(snapshot, "flags", filters))
+        if bad:
+            _say(f"{bad} flags say disable or never")
+            raise typer.Exit(1)
+
+
+@app.command(epilog="Example: retrylens report --week 2026-W48 --zone Europe/Kyiv --out reports")
+def report(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    week: Annotated[
+        str | None,
+        typer.Option("--week", metavar="YYYY-Wnn", help="ISO week; default: the last whole week of the data."),
+    ] = None,
+    zone: Zone = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the CSVs.")] = Path("reports"),
+) -> None:
+    """Write the weekly CSVs, one a topic, each figure beside that of the week before."""
+    from dashboard.report import report_files, resolve_week, write_files
+
+    snapshot = _open(warehouse)
+    zone = zone or snapshot.settings["zone"]
+    week = resolve_week(snapshot, week, zone)
+    _say(f"week {week} in {zone}")
+    for path in write_files(report_files(snapshot, week, zone), out):
+        print(path)
+
+
+@app.command(epilog="Example: retrylens status --warehouse /var/lib/retrylens")
+def status(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """How fresh the data is, what was loaded and rejected, how large it is."""
+    from dashboard.status import status as figures_of
+    from dashboard.status import status_text
+    from dashboard.text import json_text
+
+    figures = figures_of(_open(warehouse))
+    sys.stdout.write(f"{json_text(figures)}\n" if as_json else status_text(figures))
+
+
+@app.command(epilog="Example: retrylens serve --port 8080")
+def serve(warehouse: Warehouse = DEFAULT_WAREHOUSE, host: Host = "127.0.0.1", port: Port = 8501) -> None:
+    """Serve the dashboard and print its address."""
+    from dashboard.serve import serve as run
+
+    raise typer.Exit(run(warehouse, host, port))
+
+
+@app.command(epilog="Example: retrylens demo --no-serve")
+def demo(
+    warehouse: Annotated[
+        Path, typer.Option("--warehouse", metavar="DIR", help="Folder for the demonstration; an older one is replaced.")
+    ] = Path("warehouse-demo"),
+    host: Host = "127.0.0.1",
+    port: Port = 8501,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Load the sample, and stop there.")] = False,
+) -> None:
+    """Load the sample logs into a fresh warehouse and serve the dashboard on it."""
+    from dashboard.demo import SAMPLE, fresh_warehouse
+    from dashboard.serve import serve as run
+
+    folder = fresh_warehouse(warehouse)
+    began = time.monotonic()
+    print(f"Loading the sample into {folder}", flush=True)
+    code = app(["ingest", "--warehouse", str(folder), str(SAMPLE)], standalone_mode=False)
+    print(f"Loaded in {time.monotonic() - began:.1f} s", flush=True)
+    if code or no_serve:
+        raise typer.Exit(code or 0)
+    raise typer.Exit(run(folder, host, port))
+
+
+app.add_typer(write_side)
+
+
+def _open(warehouse: Path) -> Snapshot:
+    from dashboard.snapshot import open_snapshot
+
+    return open_snapshot(warehouse)
+
+
+def _show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Path | None) -> None:
+    from dashboard.output import show as write
+    from dashboard.tables import get_table
+
+    for option in get_table(name).ignored(filters):
+        _say(f"the table {name} has no {option}: that filter changes nothing")
+    result = write(snapshot, name, filters, kind, out)
+    if result is not None and result.cut:
+        _say(f"cut at {len(result.values)} rows; ask for more with --limit N")
+
+
+def _say(message: str) -> None:
+    print(visible(message), file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line; errors are one line, and the exit code is 0, 1 or 2."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        return _fail("stopped", 1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        # The write side's errors have an exit code too; everything else is a fault of ours.
+        code = getattr(error, "exit_code", None)
+        if isinstance(code, int):
+            return _fail(str(error), code)
+        if os.environ.get("RETRYLENS_DEBUG"):
+            raise
+        return _fail(f"unexpected {type(error).__name__}: {error} (set RETRYLENS_DEBUG=1 for the details)", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    _say(f"retrylens: {' '.join(message.split())}")
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Statements that only the pages and reports use."""

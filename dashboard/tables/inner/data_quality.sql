@@ -1,0 +1,65 @@
+-- What arrived in the range, and what of it is missing or odd: one row per measure. Loads lie at their begin.
+with sums as (
+    select
+        count(*)::bigint as loads,
+        count(*) filter (status = 'refused')::bigint as loads_refused,
+        coalesce(sum(lines), 0)::bigint as lines,
+        coalesce(sum(facts), 0)::bigint as facts,
+        coalesce(sum(rejects), 0)::bigint as rejects,
+        coalesce(sum(blank), 0)::bigint as blank,
+        coalesce(sum(repeated), 0)::bigint as repeated,
+        coalesce(sum(list_sum(map_values(from_json(coalesce(mended, '{}'), '"MAP(VARCHAR, BIGINT)"')))), 0)::bigint
+            as mended
+    from loads
+    where load_id in (from asked_loads)
+),
+
+tries as (
+    select
+        coalesce(sum(attempts), 0)::bigint as attempts,
+        coalesce(sum(attempts) filter (outcome = 'answered_unknown'), 0)::bigint as answers_unknown,
+        coalesce(sum(attempts) filter (outcome = 'unknown_error'), 0)::bigint as errors_unknown,
+        coalesce(sum(attempts) filter (reason = 'no_reason'), 0)::bigint as no_bids_without_reason,
+        coalesce(sum(attempts) filter (reason = 'invalid'), 0)::bigint as no_bids_with_invalid_reason
+    from range_attempts
+),
+
+notes as (
+    select
+        coalesce(sum(deliveries), 0)::bigint as deliveries,
+        coalesce(sum(duplicates), 0)::bigint as duplicates,
+        coalesce(sum(orphans), 0)::bigint as orphans,
+        coalesce(sum(without_price) filter (kind in ('win', 'billing')), 0)::bigint as without_price
+    from range_notices
+),
+
+posts as (
+    select coalesce(sum(postbacks), 0)::bigint as postbacks
+    from range_postbacks
+)
+
+select
+    listed.measure,
+    listed.unit,
+    listed.value
+from sums, tries, notes, posts, (
+    values
+    ('loads', 'files', sums.loads),
+    ('loads_refused', 'files', sums.loads_refused),
+    ('lines', 'lines', sums.lines),
+    ('facts', 'lines', sums.facts),
+    ('rejects', 'lines', sums.rejects),
+    ('blank', 'lines', sums.blank),
+    ('repeated', 'lines', sums.repeated),
+    ('mended_values', 'values', sums.mended),
+    ('attempts', 'attempts', tries.attempts),
+    ('answers_unknown', 'attempts', tries.answers_unknown),
+    ('errors_unknown', 'attempts', tries.errors_unknown),
+    ('no_bids_without_reason', 'attempts', tries.no_bids_without_reason),
+    ('no_bids_with_invalid_reason', 'attempts', tries.no_bids_with_invalid_reason),
+    ('notice_deliveries', 'notices', notes.deliveries),
+    ('notice_duplicates', 'notices', notes.duplicates),
+    ('notice_orphans', 'notices', notes.orphans),
+    ('paid_notices_without_price', 'notices', notes.without_price),
+    ('postbacks', 'postbacks', posts.postbacks)
+) as listed (measure, unit, value)

@@ -1,0 +1,162 @@
+"""Parts of statements whose text depends on the filters: what was asked, the rows of the range, the flags' window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dashboard.filters import Filters
+from dashboard.snapshot import Snapshot
+from dashboard.tables.context import DAY, Context, texts
+from dashboard.tables.ranges import CUBES, HOUR, hull, within
+
+
+def _number(value: int | None) -> str:
+    return "null::bigint" if value is None else f"{value}::bigint"
+
+
+def _asked(context: Context) -> str:
+    lo, hi = context.span
+    everyone = str(not context.filters.partners).lower()
+    return f"select {_number(lo)} as frm_us, {_number(hi)} as to_us, {everyone} as all_partners"
+
+
+def _asked_partners(context: Context) -> str:
+    listed = ", ".join(f"({texts((partner,))})" for partner in context.filters.partners)
+    return f"select * from (values {listed}) as listed (partner)" if listed else "select '' as partner where false"
+
+
+def _asked_loads(context: Context) -> str:
+    return f"select load_id from loads where {within('x_us(started)', (context.span,))}"
+
+
+def _attempt_rows(context: Context) -> str:
+    filters = context.filters
+    conditions = [within("ts", (context.span,)), context.partners("partner")]
+    if filters.auction is not None:
+        conditions.append(f"auction_id = {texts((filters.auction,))}")
+    return _rows("attempts", context, conditions)
+
+
+def _postback_rows(context: Context) -> str:
+    filters = context.filters
+    conditions = [within("ts", (context.span,)), context.partners("key_id")]
+    if filters.key is not None:
+        conditions.append(f"key_id = {texts((filters.key,))}")
+    if filters.order is not None:
+        conditions.append(f"external_order_id = {texts((filters.order,))}")
+    return _rows("postbacks", context, conditions)
+
+
+def _rows(relation: str, context: Context, conditions: list[str]) -> str:
+    source = context.source(relation, hull((context.span,)))
+    return f"select *\nfrom {source}\nwhere " + "\nand ".join(conditions)
+
+
+def _depths(context: Context) -> str:
+    calls = (
+        "select /*at*/ 'call' as funnel, stage as depth, reason, calls as n\nfrom range_calls where stream = 'exchange'"
+    )
+    if context.bucket_us is not None:
+        return context.at(calls)
+    if context.filters.partners:
+        auctions = "select stage, 1 as auctions from kept_auctions"
+    else:
+        auctions = "select stage, auctions from range_auctions"
+    return (
+        "-- how deep each call, auction and postback of the range got, and why no further\n"
+        f"{context.at(calls)}\nunion all\n"
+        f"select 'auction', stage, null, auctions from ({auctions})\nunion all\n"
+        "-- a converted auction is a clicked one that got one stage further\n"
+        "select 'auction', moved.depth, null, moved.step * count(*)\n"
+        "from kept_auctions, (values (5, -1), (6, 1)) as moved (depth, step)\n"
+        "where kept_auctions.stage = 5 and kept_auctions.auction_id in (from converted_auctions)\n"
+        "group by moved.depth, moved.step\nunion all\n"
+        "select 'postback', stage, reason, postbacks from range_postbacks"
+    )
+
+
+def _kept_auctions(context: Context) -> str:
+    conditions = [within("us", (context.span,))]
+    if context.filters.partners:
+        conditions.append(f"auction_id in (select auction_id from calls where {context.partners('partner')})")
+    source = context.source("auction_stages", hull((context.span,)))
+    return f"select auction_id, stage\nfrom {source}\nwhere " + "\nand ".join(conditions)
+
+
+def _moments(context: Context) -> str:
+    return "select 0 as one" if context.bucket_us is None else 'select distinct "at" from depths'
+
+
+def _shown_funnels(context: Context) -> str:
+    if context.bucket_us is not None:
+        return "select 'call' as funnel"
+    return "select * from (values ('call'), ('auction'), ('postback')) as listed (funnel)"
+
+
+def flag_window(snapshot: Snapshot, filters: Filters, stream: str) -> tuple[int, int]:
+    """[from, to) of a stream's flags in epoch microseconds: the days up to `--to`, else up to its newest event."""
+    days = int(float(snapshot.settings["flag_days"])) * DAY
+    end = filters.to_us if filters.to_us is not None else (snapshot.span(stream).newest_us or 0) + 1
+    start = end - days
+    return (start if filters.frm_us is None else max(start, filters.frm_us)), end
+
+
+def _flag_retries(context: Context) -> str:
+    return "\nunion all by name\n".join(
+        f"select * from (\n{context.cube('retries', flag_window(context.snapshot, context.filters, stream))}\n)\n"
+        f"where stream = '{stream}'"
+        for stream in ("exchange", "postback")
+    )
+
+
+def _flag_rescues(context: Context) -> str:
+    return context.cube("rescues", flag_window(context.snapshot, context.filters, "exchange"))
+
+
+def _flag_spans(context: Context) -> str:
+    firsts = {"exchange": _first_attempt, "postback": _first_postback}
+    pieces = []
+    for stream, first in firsts.items():
+        lo, hi = flag_window(context.snapshot, context.filters, stream)
+        end = hi if context.filters.to_us is not None else hi - 1
+        pieces.append(
+            f"select '{stream}' as stream, greatest(({end} - min(us)) / {DAY}::double, 1) as days\n"
+            f"from (\n{first(context, lo, hi)}\n)"
+        )
+    return "-- days from a stream's first event in its window to the window's end\n" + "\nunion all\n".join(pieces)
+
+
+def _first_attempt(context: Context, lo: int, hi: int) -> str:
+    edge = (lo, min(-(-lo // HOUR) * HOUR, hi))
+    nodes = context.source("hour_nodes", hull(((lo, hi),)))
+    text = f"select first_us as us from {nodes} where {within('first_us', ((lo, hi),))}"
+    if edge[0] >= edge[1]:
+        return text
+    attempts = context.source("attempts", hull((edge,)))
+    return f"{text}\nunion all\nselect x_us(ts) as us from {attempts} where {within('ts', (edge,))}"
+
+
+def _first_postback(context: Context, lo: int, hi: int) -> str:
+    postbacks = context.source("postbacks", hull(((lo, hi),)))
+    return f"select x_us(ts) as us from {postbacks} where {within('ts', ((lo, hi),))}"
+
+
+def _range(name: str) -> Callable[[Context], str]:
+    return lambda context: context.cube(name, context.span)
+
+
+MADE: dict[str, Callable[[Context], str]] = {
+    "asked": _asked,
+    "asked_loads": _asked_loads,
+    "asked_partners": _asked_partners,
+    "attempt_rows": _attempt_rows,
+    "depths": _depths,
+    "flag_rescues": _flag_rescues,
+    "flag_retries": _flag_retries,
+    "flag_spans": _flag_spans,
+    "kept_auctions": _kept_auctions,
+    "moments": _moments,
+    "postback_rows": _postback_rows,
+    "shown_funnels": _shown_funnels,
+    **{f"range_{name}": _range(name) for name in CUBES},
+}

@@ -1,0 +1,1 @@
+"""Relations that several statements share."""

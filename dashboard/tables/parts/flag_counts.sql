@@ -1,0 +1,16 @@
+-- retries in the flags' window by partner and trigger, with roll-ups over either and both
+select
+    stream,
+    partner,
+    trigger,
+    grouping(partner) = 1 as all_of_partners,
+    grouping(trigger) = 1 as all_of_triggers,
+    sum(retries)::bigint as retries,
+    sum(successes)::bigint as successes,
+    sum(bids)::bigint as bids,
+    bool_or(partner in (from blind_partners)) as blind,
+    sum(latency_ms)::double as latency_ms,
+    max(last_success_us) as last_success_us
+from flag_retries
+group by grouping sets ((stream, partner, trigger), (stream, partner), (stream, trigger), (stream))
+having sum(retries) > 0

@@ -1,0 +1,62 @@
+-- every stage of the funnels, and whether the whole data holds any evidence of it
+with names as (
+    select
+        coalesce(bool_or(present) filter (name = 'attempts'), false) as attempts,
+        coalesce(bool_or(present) filter (name = 'auctions'), false) as auctions,
+        coalesce(bool_or(present) filter (name = 'postbacks'), false) as postbacks,
+        coalesce(bool_or(present) filter (name in ('winner', 'win', 'loss', 'billing', 'impression', 'click')), false)
+            as won,
+        coalesce(bool_or(present) filter (name in ('billing', 'impression', 'click')), false) as billed,
+        coalesce(bool_or(present) filter (name = 'click'), false) as clicked,
+        coalesce(bool_and(present) filter (name in ('click_id', 'postback_click_id')), false) as converted
+    from evidence
+),
+
+answers as (
+    select coalesce(bool_or(outcome <> 'answered_unknown'), true) as told
+    from hour_attempts
+    where outcome in ('bid', 'no_bid', 'answered_unknown')
+),
+
+evident as (
+    select
+        *,
+        (attempts and told) as bid
+    from names, answers
+)
+
+select
+    listed.*,
+    case listed.proof
+        when 'any' then attempts or auctions
+        when 'attempts' then attempts
+        when 'bid' then bid
+        when 'won' then attempts and won
+        when 'billed' then attempts and billed
+        when 'clicked' then attempts and clicked
+        when 'converted' then attempts and clicked and converted
+        when 'postbacks' then postbacks
+    end as known
+from evident, (
+    values
+    ('call', 1, 'considered', 'attempts'),
+    ('call', 2, 'sent', 'attempts'),
+    ('call', 3, 'answered', 'attempts'),
+    ('call', 4, 'bid', 'bid'),
+    ('call', 5, 'in_auction', 'bid'),
+    ('call', 6, 'won', 'won'),
+    ('call', 7, 'billed', 'billed'),
+    ('call', 8, 'clicked', 'clicked'),
+    ('auction', 1, 'auctions', 'any'),
+    ('auction', 2, 'call_sent', 'attempts'),
+    ('auction', 3, 'bid', 'bid'),
+    ('auction', 4, 'filled', 'won'),
+    ('auction', 5, 'billed', 'billed'),
+    ('auction', 6, 'clicked', 'clicked'),
+    ('auction', 7, 'converted', 'converted'),
+    ('postback', 1, 'received', 'postbacks'),
+    ('postback', 2, 'passed_limits', 'postbacks'),
+    ('postback', 3, 'authentic', 'postbacks'),
+    ('postback', 4, 'accepted', 'postbacks'),
+    ('postback', 5, 'unique', 'postbacks')
+) as listed (funnel, position, stage, proof)

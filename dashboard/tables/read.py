@@ -1,0 +1,93 @@
+"""Running result tables: rows for the command line and the reports, Arrow tables for the pages, SQL for the curious."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dashboard.errors import UserError
+from dashboard.filters import Filters
+from dashboard.snapshot import Snapshot
+from dashboard.tables.compose import compose
+from dashboard.tables.context import BUCKETS, Context
+from dashboard.tables.spec import Table, get_table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ALL = Filters()
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of a table with their column names and types; `cut` where more rows would have matched."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    values: list[tuple[Any, ...]]
+    cut: bool = False
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dicts: counts are int, rates float, money Decimal, times naive UTC datetimes."""
+        return [dict(zip(self.columns, values, strict=True)) for values in self.values]
+
+
+def fetch(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> Result:
+    """Rows of the table `name`; with `bucket` (minute, hour, day) by the start of each bucket, as `at`."""
+    table, limit = _checked(name, filters)
+    text = _text(snapshot, table, filters, bucket, None if limit is None else limit + 1, pruned=True)
+    with snapshot.cursor() as cursor:
+        cursor.execute(text)
+        columns = tuple(column[0] for column in cursor.description)
+        types = tuple(str(column[1]) for column in cursor.description)
+        values = cursor.fetchall()
+    cut = limit is not None and len(values) > limit
+    return Result(columns, types, values[:limit] if cut else values, cut)
+
+
+def rows(snapshot: Snapshot, name: str, filters: Filters = ALL) -> list[dict[str, Any]]:
+    """Rows of the table `name` as dicts."""
+    return fetch(snapshot, name, filters).rows
+
+
+def series(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str = "hour") -> list[dict[str, Any]]:
+    """The table by time: its rows with a leading `at`, the UTC start of each minute, hour or day that has any."""
+    return fetch(snapshot, name, filters, bucket).rows
+
+
+def run(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> pyarrow.Table:
+    """The table `name` as an Arrow table."""
+    table, limit = _checked(name, filters)
+    with snapshot.cursor() as cursor:
+        return cursor.sql(_text(snapshot, table, filters, bucket, limit, pruned=True)).to_arrow_table()
+
+
+def sql(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> str:
+    """The statement behind the table: run in a DuckDB shell that is opened on the snapshot, it gives the same rows."""
+    table, limit = _checked(name, filters)
+    return _text(snapshot, table, filters, bucket, limit, pruned=False)
+
+
+def save_parquet(snapshot: Snapshot, name: str, filters: Filters, path: Path) -> None:
+    """Write the table `name` to a Parquet file."""
+    table, limit = _checked(name, filters)
+    text = _text(snapshot, table, filters, None, limit, pruned=True)
+    target = str(path).replace("'", "''")
+    with snapshot.cursor() as cursor:
+        cursor.execute(f"copy (\n{text}\n) to '{target}' (format parquet)")
+
+
+def _checked(name: str, filters: Filters) -> tuple[Table, int | None]:
+    table = get_table(name)
+    table.check(filters)
+    return table, filters.limit if filters.limit is not None else table.limit
+
+
+def _text(
+    snapshot: Snapshot, table: Table, filters: Filters, bucket: str | None, limit: int | None, *, pruned: bool
+) -> str:
+    if bucket is not None and (bucket not in BUCKETS or not table.has_series):
+        raise UserError(f"no {bucket} series of the table {table.name}")
+    return compose(table, Context(snapshot, filters, None if bucket is None else BUCKETS[bucket], pruned), limit)

@@ -1,0 +1,1 @@
+"""One statement per result table."""

@@ -1,0 +1,28 @@
+-- What became of calls whose original failed: one row per stream, partner and fate.
+--: series
+with counted as (
+    select
+        /*at*/
+        stream,
+        partner,
+        fate,
+        sum(calls)::bigint as calls
+    from range_calls
+    where fate is not null
+    group by all
+)
+
+select
+    /*at*/
+    stream,
+    partner,
+    fate,
+    calls
+from counted
+order by
+    /*at*/
+    stream,
+    partner,
+    list_position(['not_retried', 'exhausted', 'stopped', 'no_time'], fate) nulls first,
+    length(fate),
+    fate
