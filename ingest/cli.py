@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -21,6 +22,7 @@ Warehouse = Annotated[
     Path, typer.Option("--warehouse", envvar="RETRYLENS_WAREHOUSE", help="Folder of the warehouse.", metavar="DIR")
 ]
 DEFAULT_WAREHOUSE = Path("warehouse")
+Compress = Literal["none", "gz", "zst"]
 
 
 @app.command(epilog="Example: retrylens ingest /var/log/exchange 'postbacks/*.jsonl.gz' --warehouse warehouse")
@@ -67,16 +69,31 @@ def ingest(
 def simulate(
     out: Annotated[Path, typer.Option(help="Folder to write to.", metavar="DIR")],
     seed: Annotated[int, typer.Option(help="The same seed gives the same logs.")] = 1,
-    minutes: Annotated[int, typer.Option(min=1, help="Length of the logged time.")] = 10,
+    minutes: Annotated[int, typer.Option(min=1, help="Length of the logged time, of each day with --days.")] = 10,
     auctions_per_second: Annotated[float, typer.Option(min=0.001, help="Traffic.")] = 5.0,
     scenario: Annotated[str, typer.Option(help="Which partners and keys take part.", metavar="NAME")] = "default",
+    start: Annotated[datetime | None, typer.Option(help="First instant, UTC.", formats=["%Y-%m-%dT%H:%M:%SZ"])] = None,
+    days: Annotated[int, typer.Option(min=1, help="Repeat the minutes on so many days in a row.")] = 1,
+    compress: Annotated[str, typer.Option(help="none, gz or zst.", metavar="HOW")] = "none",
+    bad_lines: Annotated[int, typer.Option(min=0, help="So many broken lines among the good ones.")] = 0,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
 ) -> None:
     """Write seeded native logs with known truth, beside a truth.json."""
+    del warehouse
+    from ingest.errors import InputError
+    from ingest.simulate import DEFAULT_START, SCENARIOS
     from ingest.simulate import simulate as run
 
-    truth = run(out, seed, minutes, auctions_per_second, scenario)
+    for given, name, choices in ((scenario, "--scenario", SCENARIOS), (compress, "--compress", ("none", "gz", "zst"))):
+        if given not in choices:
+            raise InputError(f"{name} {given}: unknown; choose one of {', '.join(choices)}")
+    began = start.replace(tzinfo=UTC) if start else DEFAULT_START
+    truth = run(
+        out, seed, minutes, auctions_per_second, scenario, start=began, days=days,
+        compress=cast(Compress, compress), bad_lines=bad_lines,
+    )
     lines = truth["_lines"]
-    typer.echo(f"{out}: {lines['lines']:,} lines, of which {lines['rejects']:,} are broken on purpose; truth.json beside")
+    typer.echo(f"{out}: {lines['lines']:,} lines, {lines['rejects']:,} of them broken; the truth is in truth.json")
 
 
 @app.command(epilog="Example: retrylens formats")

@@ -114,6 +114,7 @@ def poll(warehouse: Path, stop: threading.Event, seen: list[tuple[int, int, int]
             seen.append((int(row[0]), int(row[1]), int(row[2])))
         except Exception as error:  # noqa: BLE001 - any failure of a reader is what this test looks for
             errors.append(repr(error))
+        time.sleep(0.02)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from random import Random
 
 SECOND = 1_000_000
 NODES = ("ex-a", "ex-b")
-_SLOT_S = 3 * 3600
+_SLOT_S = 12 * 3600
 _OPEN_S = 30
 _ARMED_S = 4
 """A breaker trips at the earliest so long after a storm began."""
@@ -19,7 +19,7 @@ Transition = tuple[int, str, str]
 
 
 def storms(rng: Random, begin: int, end: int) -> list[tuple[int, int]]:
-    """Begin and end of each storm of a session: one in each three hours, or one in a shorter session."""
+    """Begin and end of each storm of a session: one in each twelve hours, or one in a shorter session."""
     slots = max(1, round((end - begin) / SECOND / _SLOT_S))
     length = (end - begin) // slots
     found = []

@@ -14,6 +14,9 @@ STDIN = "-"
 # How writers and copiers name a file that they have not finished.
 UNFINISHED = (".tmp", ".temp", ".part", ".partial", ".filepart", ".crdownload", ".download", ".inprogress", ".swp", "~")
 
+# What the simulator leaves beside its logs: an account of them, no log.
+NO_LOGS = ("truth.json",)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -26,8 +29,8 @@ class Found:
 def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found]:
     """The files that the paths name, each real file once, folders in sorted order.
 
-    A folder is walked with its sub-folders (not through links to folders); hidden names and those of unfinished
-    copies are skipped there, and so is everything below the folders `outside` (the warehouse itself). A pattern is
+    A folder is walked with its sub-folders (not through links to folders); hidden names, those of unfinished
+    copies and the simulator's truth.json are skipped there, and so is everything below the folders `outside` (the warehouse itself). A pattern is
     expanded only where no file has it as its name. A folder that cannot be listed is returned as an input, so that
     its reading is refused with the reason. InputError: a path or a pattern that names nothing.
     """
@@ -85,6 +88,8 @@ def _files(path: str, barred: Collection[str]) -> Iterator[str]:
             continue
         for name in sorted(names):
             inner = os.path.join(folder, name)
-            if not name.startswith(".") and not name.endswith(UNFINISHED) and os.path.isfile(inner):
+            if name.startswith(".") or name.endswith(UNFINISHED) or name in NO_LOGS:
+                continue
+            if os.path.isfile(inner):
                 yield inner
     yield from unlisted
