@@ -153,7 +153,7 @@ class Reading:
 
     def _compare(self, decoded: Decoded) -> None:
         self.kind, self.compressed = decoded.kind, decoded.compressed
-        self.final = self.compressed or not decoded.regular
+        self.final = self.compressed or not decoded.regular or self.path is None
         self._name = self._name if decoded.regular else None
         if self.kind == "parquet":
             self._compare_whole(decoded)
