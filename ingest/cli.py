@@ -89,8 +89,15 @@ def simulate(
             raise InputError(f"{name} {given}: unknown; choose one of {', '.join(choices)}")
     began = start.replace(tzinfo=UTC) if start else DEFAULT_START
     truth = run(
-        out, seed, minutes, auctions_per_second, scenario, start=began, days=days,
-        compress=cast(Compress, compress), bad_lines=bad_lines,
+        out,
+        seed,
+        minutes,
+        auctions_per_second,
+        scenario,
+        start=began,
+        days=days,
+        compress=cast(Compress, compress),
+        bad_lines=bad_lines,
     )
     lines = truth["_lines"]
     typer.echo(f"{out}: {lines['lines']:,} lines, {lines['rejects']:,} of them broken; the truth is in truth.json")

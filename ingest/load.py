@@ -41,8 +41,10 @@ EVIDENCE = {
     "auctions": "select 1 from stage_auctions",
     "postbacks": "select 1 from stage_postbacks",
     "winner": "select 1 from stage_auctions where winner is not null",
-    **{kind: f"select 1 from stage_notices where kind = '{kind}'" for kind in
-       ("win", "loss", "billing", "impression", "click")},
+    **{
+        kind: f"select 1 from stage_notices where kind = '{kind}'"
+        for kind in ("win", "loss", "billing", "impression", "click")
+    },
     "click_id": "select 1 from stage_notices where kind = 'click' and click_id is not null",
     "postback_click_id": "select 1 from stage_postbacks where click_id is not null",
 }
@@ -103,7 +105,7 @@ class _Run:
     ) -> None:
         self.warehouse, self.state, self.settings = warehouse, state, settings
         self.given, self.options = given, options
-        self.known = Known.from_rows(state.known)  # type: ignore[arg-type]
+        self.known = Known.from_rows(state.known)
         tmp = warehouse / "tmp"
         tmp.mkdir(parents=True, exist_ok=True)
         self.con = engine(tmp)
@@ -224,9 +226,9 @@ class _Run:
     def _streams(self) -> dict[str, tuple[int, int]]:
         streams = dict(self.state.streams)
         for relation in FACTS:
-            lo, hi = self.con.execute(
-                f"select min(epoch_us(ts)), max(epoch_us(ts)) from stage_{relation}"
-            ).fetchall()[0]
+            lo, hi = self.con.execute(f"select min(epoch_us(ts)), max(epoch_us(ts)) from stage_{relation}").fetchall()[
+                0
+            ]
             if lo is None:
                 continue
             stream = {"attempts": "exchange", "postbacks": "postback"}.get(relation)

@@ -94,8 +94,10 @@ class RunReport:
         mended: Counter[str] = Counter()
         for file in self.files:
             mended += file.mended
-        sums = {name: sum(getattr(file, name) for file in self.files) for name in
-                ("lines", "facts", "rejects", "blank", "repeated")}
+        sums = {
+            name: sum(getattr(file, name) for file in self.files)
+            for name in ("lines", "facts", "rejects", "blank", "repeated")
+        }
         size = sum(file.bytes for file in self.files)
         return {
             **sums,

@@ -1,4 +1,4 @@
-"""Check a warehouse: every file of the snapshot is there and readable with its rows, and every line is accounted for."""
+"""Check a warehouse: every file of the snapshot is there with its rows, and every line is accounted for."""
 
 from __future__ import annotations
 

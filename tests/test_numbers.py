@@ -94,7 +94,9 @@ def differences(name: str, want: list[dict[str, object]], got: list[dict[str, ob
 
 
 @st.composite
-def runs(draw: st.DrawFn, **kinds: bool) -> tuple[list[bytes], bool, list[tuple[int | None, int | None, list[str] | None]]]:
+def runs(
+    draw: st.DrawFn, **kinds: bool
+) -> tuple[list[bytes], bool, list[tuple[int | None, int | None, list[str] | None]]]:
     """Files, whether each is loaded by a run of its own, and some filters."""
     files = draw(logs.splits(draw(logs.logs(**kinds))))
     return files, draw(st.booleans()), draw(st.lists(logs.filters(), min_size=2, max_size=4))
@@ -115,8 +117,9 @@ def check(run: tuple[list[bytes], bool, list[tuple[int | None, int | None, list[
         assert not found, "\n".join(found[:20])
 
 
-HARD = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck),
-                phases=(Phase.explicit, Phase.generate))
+HARD = settings(
+    deadline=None, max_examples=40, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
+)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The product on simulated logs shows what was done: every table equals the truth counted while the events were made."""
+"""On simulated logs every table equals the truth that was counted while the events were made."""
 
 from __future__ import annotations
 

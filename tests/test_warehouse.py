@@ -22,11 +22,11 @@ from dashboard.snapshot import open_snapshot
 from ingest.errors import BusyError, InputError
 from ingest.load import ingest
 from ingest.rebuild import rebuild
+from ingest.settings import load_settings
+from ingest.simulate import simulate
 from ingest.snapshot.current import current_path, read_state
 from ingest.snapshot.lock import writer_lock
 from ingest.snapshot.publish import Publication, publish
-from ingest.settings import load_settings
-from ingest.simulate import simulate
 from ingest.verify import verify
 
 
@@ -96,8 +96,20 @@ def test_the_order_of_loads_does_not_show_in_any_table(tmp_path: Path) -> None:
     for path in reversed(files):
         ingest([path], tmp_path / "apart")
     one, other = open_snapshot(tmp_path / "together"), open_snapshot(tmp_path / "apart")
-    for name in ("funnel", "losses", "outcomes", "calls", "retries", "fate", "flags", "breakers", "notices", "no_bids",
-                 "rate_limits", "latency"):
+    for name in (
+        "funnel",
+        "losses",
+        "outcomes",
+        "calls",
+        "retries",
+        "fate",
+        "flags",
+        "breakers",
+        "notices",
+        "no_bids",
+        "rate_limits",
+        "latency",
+    ):
         assert tables.rows(one, name, Filters()) == tables.rows(other, name, Filters()), name
 
 
@@ -112,7 +124,7 @@ def poll(warehouse: Path, stop: threading.Event, seen: list[tuple[int, int, int]
                     " (select coalesce(sum(attempts), 0) from hour_attempts)"
                 ).fetchall()[0]
             seen.append((int(row[0]), int(row[1]), int(row[2])))
-        except Exception as error:  # noqa: BLE001 - any failure of a reader is what this test looks for
+        except Exception as error:  # any failure of a reader is what this test looks for
             errors.append(repr(error))
         time.sleep(0.02)
 
@@ -207,7 +219,9 @@ def test_a_snapshot_of_a_newer_version_is_refused_with_advice(tmp_path: Path) ->
         open_snapshot(tmp_path)
 
 
-def test_a_load_that_dies_before_the_publish_leaves_the_last_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_dies_before_the_publish_leaves_the_last_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = tmp_path / "a.jsonl"
     log.write_bytes(attempt(1))
     ingest([str(log)], tmp_path / "w")

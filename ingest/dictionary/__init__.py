@@ -21,12 +21,33 @@ class Table:
 
 
 TABLES = {
-    "outcomes": ("outcomes.csv", {"outcome": "varchar", "title": "varchar", "grp": "varchar", "rank": "bigint",
-                                  "owner": "varchar", "remedy": "varchar"}),
-    "nbr_codes": ("nbr.csv", {"code": "varchar", "name": "varchar", "class": "varchar", "owner": "varchar",
-                              "remedy": "varchar"}),
-    "metrics": ("metrics.csv", {"name": "varchar", "title": "varchar", "unit": "varchar", "numerator": "varchar",
-                                "denominator": "varchar", "definition": "varchar", "owner": "varchar"}),
+    "outcomes": (
+        "outcomes.csv",
+        {
+            "outcome": "varchar",
+            "title": "varchar",
+            "grp": "varchar",
+            "rank": "bigint",
+            "owner": "varchar",
+            "remedy": "varchar",
+        },
+    ),
+    "nbr_codes": (
+        "nbr.csv",
+        {"code": "varchar", "name": "varchar", "class": "varchar", "owner": "varchar", "remedy": "varchar"},
+    ),
+    "metrics": (
+        "metrics.csv",
+        {
+            "name": "varchar",
+            "title": "varchar",
+            "unit": "varchar",
+            "numerator": "varchar",
+            "denominator": "varchar",
+            "definition": "varchar",
+            "owner": "varchar",
+        },
+    ),
 }
 
 

@@ -39,13 +39,14 @@ def _write(parts: Parts, relation: str) -> int:
     if len(days) == 1:
         day, count = days[0]
         path = target / f"{day}-{parts.generation}.parquet"
-        con.execute(f"copy (select * exclude (unit) from ({rows})) to {quote(str(path))} (format parquet, compression zstd)")
+        con.execute(
+            f"copy (select * exclude (unit) from ({rows})) to {quote(str(path))} (format parquet, compression zstd)"
+        )
         _took(parts, relation, path, count)
         return int(count)
     staged = parts.root / "tmp" / f"facts-{relation}-{parts.generation}"
     listed = con.execute(
-        f"copy ({rows}) to {quote(str(staged))}"
-        " (format parquet, compression zstd, partition_by (unit), return_stats)"
+        f"copy ({rows}) to {quote(str(staged))} (format parquet, compression zstd, partition_by (unit), return_stats)"
     ).fetchall()
     for number, (name, count, *_) in enumerate(listed):
         day = Path(name).parent.name.partition("=")[2]

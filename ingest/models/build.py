@@ -65,7 +65,9 @@ class Build:
             if beside := keyed.beside.get(relation):
                 picked.append(f"select {beside} from main.stage_{relation} where {beside} is not null")
         if also_impressions and (old := self.parts.of("notices")):
-            picked.append(f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'")
+            picked.append(
+                f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'"
+            )
         self.con.execute(f"create or replace table {keyed.name}.touched as {' union '.join(picked)}")
 
     def _inputs(self, keyed: Keyed) -> None:
@@ -128,9 +130,7 @@ class Build:
             f" semi join touched_hours on epoch_us(ts) // {HOUR_US} * {HOUR_US} = touched_hours.hour_us"
         )
         for name in HOURLY:
-            self.parts.rewrite(
-                name, hours, fresh=model_sql(name), keep=f"hour_us not in {_listed(hours)}", by_day=True
-            )
+            self.parts.rewrite(name, hours, fresh=model_sql(name), keep=f"hour_us not in {_listed(hours)}", by_day=True)
 
     def _cube(self, cube: Cube) -> None:
         """The minutes and hours of `cube` in the hours where its bases changed."""
@@ -152,9 +152,7 @@ class Build:
         minutes = f"minute_{cube.name}"
         self.con.execute(f"create or replace table {minutes} as {model_sql(minutes)}")
         hour = f"minute_us // {HOUR_US} * {HOUR_US}"
-        self.parts.rewrite(
-            minutes, hours, f"select * from {minutes}", f"{hour} not in {listed}", hour, by_day=True
-        )
+        self.parts.rewrite(minutes, hours, f"select * from {minutes}", f"{hour} not in {listed}", hour, by_day=True)
         self.parts.rewrite(
             f"hour_{cube.name}", hours, model_sql(f"hour_{cube.name}"), f"hour_us not in {listed}", by_day=True
         )

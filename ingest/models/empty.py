@@ -9,7 +9,7 @@ from ingest.models.parts import Part, Parts, quote, quote_name
 from ingest.models.relations import CUBES, FACTS, HOURLY, KEYED, STORED, model_sql
 
 OTHERS = {
-    "rejects": "load_id bigint, file varchar, line bigint, \"offset\" bigint, reason varchar, raw varchar",
+    "rejects": 'load_id bigint, file varchar, line bigint, "offset" bigint, reason varchar, raw varchar',
     "line_hashes": "hash blob",
 }
 

@@ -55,7 +55,9 @@ def quote_name(name: str) -> str:
 
 def scan(root: Path, parts: Iterable[Part]) -> str:
     """A `read_parquet(...)` over `parts`, which are at least one."""
-    return "read_parquet([" + ", ".join(quote(str(root / part.path)) for part in parts) + "], hive_partitioning = false)"
+    return (
+        "read_parquet([" + ", ".join(quote(str(root / part.path)) for part in parts) + "], hive_partitioning = false)"
+    )
 
 
 class Parts:
@@ -99,8 +101,9 @@ class Parts:
             if any(part.unit_us <= hour < part.unit_us + part.span_us for hour in hours)
         ]
 
-    def rewrite(self, relation: str, hours: set[int], fresh: str, keep: str, hour: str = "hour_us", *,
-                by_day: bool = False) -> None:
+    def rewrite(
+        self, relation: str, hours: set[int], fresh: str, keep: str, hour: str = "hour_us", *, by_day: bool = False
+    ) -> None:
         """Write the units of `relation` that hold `hours` anew.
 
         `fresh` is a select of the new rows (all of them in `hours`), `keep` a condition on the old rows of the
@@ -135,12 +138,13 @@ class Parts:
 
     def _copy(self, relation: str, units: dict[int, int], rows: str, hour: str) -> None:
         target = self.root / "models" / relation
+        order = ORDER.get(relation, "all")
         if len(units) == 1:
             ((unit, span),) = units.items()
             target.mkdir(parents=True, exist_ok=True)
             path = target / f"{unit // HOUR_US}-{self.generation}.parquet"
             counted = self.con.execute(
-                f"copy ({rows} order by {ORDER.get(relation, 'all')}) to {quote(str(path))} (format parquet, compression zstd)"
+                f"copy ({rows} order by {order}) to {quote(str(path))} (format parquet, compression zstd)"
             ).fetchone()
             self._took(relation, path, int(counted[0]) if counted else 0, unit, span)
             return
@@ -151,7 +155,7 @@ class Parts:
         staged = self.root / "tmp" / f"{relation}-{self.generation}"
         listed = self.con.execute(
             f"copy (select data.*, part_units.lo as unit_us from ({rows}) as data"
-            f" inner join part_units on {hour} >= part_units.lo and {hour} < part_units.hi order by {ORDER.get(relation, 'all')})"
+            f" inner join part_units on {hour} >= part_units.lo and {hour} < part_units.hi order by {order})"
             f" to {quote(str(staged))} (format parquet, compression zstd, partition_by (unit_us), return_stats)"
         ).fetchall()
         target.mkdir(parents=True, exist_ok=True)
@@ -167,4 +171,3 @@ class Parts:
             path.unlink()
             return
         self.add(Part(relation, str(path.relative_to(self.root)), rows, unit, unit + span - 1, unit, span))
-

@@ -81,25 +81,45 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
     return final
 
 
-def _tables(
-    con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part], new: Publication, number: int
-) -> None:
-    _table(con, "meta", {"key": "varchar", "value": "varchar"}, [
-        ("schema_version", str(SCHEMA_VERSION)),
-        ("snapshot_id", str(number)),
-        ("published_us", str(time.time_ns() // 1000)),
-    ])
-    _table(con, "files", {
-        "relation": "varchar", "path": "varchar", "rows": "bigint", "lo_us": "bigint", "hi_us": "bigint",
-        "unit_us": "bigint", "span_us": "bigint",
-    }, [(p.relation, p.path, p.rows, p.lo_us, p.hi_us, p.unit_us, p.span_us) for p in parts])
-    _table(con, "models", {"name": "varchar", "sql": "varchar", "bases": "varchar"}, [
-        (f"minute_{cube.name}", model_sql(f"minute_{cube.name}"), ",".join(cube.bases)) for cube in CUBES
-    ] + [("hour_latency", model_sql("hour_latency"), "attempts")])
+def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part], new: Publication, number: int) -> None:
+    _table(
+        con,
+        "meta",
+        {"key": "varchar", "value": "varchar"},
+        [
+            ("schema_version", str(SCHEMA_VERSION)),
+            ("snapshot_id", str(number)),
+            ("published_us", str(time.time_ns() // 1000)),
+        ],
+    )
+    _table(
+        con,
+        "files",
+        {
+            "relation": "varchar",
+            "path": "varchar",
+            "rows": "bigint",
+            "lo_us": "bigint",
+            "hi_us": "bigint",
+            "unit_us": "bigint",
+            "span_us": "bigint",
+        },
+        [(p.relation, p.path, p.rows, p.lo_us, p.hi_us, p.unit_us, p.span_us) for p in parts],
+    )
+    _table(
+        con,
+        "models",
+        {"name": "varchar", "sql": "varchar", "bases": "varchar"},
+        [(f"minute_{cube.name}", model_sql(f"minute_{cube.name}"), ",".join(cube.bases)) for cube in CUBES]
+        + [("hour_latency", model_sql("hour_latency"), "attempts")],
+    )
     _table(con, "evidence", {"name": "varchar", "present": "boolean"}, list(new.evidence.items()))
-    _table(con, "streams", {"stream": "varchar", "first_us": "bigint", "newest_us": "bigint"}, [
-        (stream, first, newest) for stream, (first, newest) in new.streams.items()
-    ])
+    _table(
+        con,
+        "streams",
+        {"stream": "varchar", "first_us": "bigint", "newest_us": "bigint"},
+        [(stream, first, newest) for stream, (first, newest) in new.streams.items()],
+    )
     _table(con, "settings", {"name": "varchar", "value": "varchar"}, new.settings.rows())
     _table(con, "known", dict(KNOWN_COLUMNS), new.known)
     _table(con, "loads", LOAD_COLUMNS, ())

@@ -29,10 +29,10 @@ class Found:
 def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found]:
     """The files that the paths name, each real file once, folders in sorted order.
 
-    A folder is walked with its sub-folders (not through links to folders); hidden names, those of unfinished
-    copies and the simulator's truth.json are skipped there, and so is everything below the folders `outside` (the warehouse itself). A pattern is
-    expanded only where no file has it as its name. A folder that cannot be listed is returned as an input, so that
-    its reading is refused with the reason. InputError: a path or a pattern that names nothing.
+    A folder is walked with its sub-folders (not through links to folders). Hidden names, those of unfinished copies
+    and the simulator's truth.json are skipped there, and so is everything below the folders `outside` (the warehouse
+    itself). A pattern is expanded only where no file has it as its name. A folder that cannot be listed is returned
+    as an input, so that its reading is refused with the reason. InputError: a path or a pattern that names nothing.
     """
     barred = {os.path.realpath(path) for path in outside}
     found: dict[str, Found] = {}
