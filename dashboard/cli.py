@@ -122,8 +122,9 @@ def report(
     snapshot = _open(warehouse)
     zone = zone or snapshot.settings["zone"]
     week = resolve_week(snapshot, week, zone)
+    paths = write_files(report_files(snapshot, week, zone), out)
     _say(f"week {week} in {zone}")
-    for path in write_files(report_files(snapshot, week, zone), out):
+    for path in paths:
         print(path)
 
 
@@ -206,7 +207,7 @@ def _run() -> int:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _fail(error.format_message(), error.exit_code)
+        return _fail(f"{error.format_message().rstrip('.')}. {_where_to_look(error)}", error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _fail("stopped", 1)
     except BrokenPipeError:
@@ -221,6 +222,12 @@ def _run() -> int:
             raise
         return _fail(f"unexpected {type(error).__name__}: {error} (set RETRYLENS_DEBUG=1 for the details)", 1)
     return code if isinstance(code, int) else 0
+
+
+def _where_to_look(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    command = f" {context.info_name}" if context is not None and context.parent is not None else ""
+    return f"See retrylens{command} --help."
 
 
 def _fail(message: str, code: int) -> int:

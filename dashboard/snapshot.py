@@ -103,7 +103,10 @@ def open_snapshot(warehouse: Path) -> Snapshot:
         except duckdb.IOException as error:
             # A publish may have replaced and a cleaning removed what the pointer named a moment ago.
             if last_try:
-                raise UserError(f"{warehouse}: the snapshot {name} cannot be read ({_first_line(error)})") from None
+                raise UserError(
+                    f"{warehouse}: the snapshot {name} cannot be read ({_first_line(error)}); restore it from a backup,"
+                    " or load the logs into a new warehouse"
+                ) from None
     raise AssertionError("unreachable")
 
 
@@ -117,7 +120,7 @@ def current_name(warehouse: Path) -> str:
             raise UserError(f"{warehouse}: nothing is published in this warehouse yet; {hint}") from None
         raise UserError(f"{warehouse}: no warehouse here; name one with --warehouse DIR, or {hint}") from None
     except OSError as error:
-        raise UserError(f"{warehouse}: cannot be read ({error.strerror})") from None
+        raise UserError(f"{warehouse}: cannot be read ({error.strerror}); name another with --warehouse DIR") from None
     return name.removesuffix(".duckdb")
 
 

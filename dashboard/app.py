@@ -1,0 +1,51 @@
+"""The dashboard: opens the warehouse, draws the filters, and runs the page that was asked for."""
+
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.components import brand, data, sidebar, view
+from dashboard.errors import UserError
+from dashboard.escape import markdown
+from dashboard.texts import say, tell
+
+#: Page -> its address and icon; its module is app_pages/NAME.py, its words stand under its name in texts.toml.
+PAGES = {
+    "overview": ("", ":material/space_dashboard:"),
+    "funnel": ("funnel", ":material/filter_alt:"),
+    "no_bids": ("no_bids", ":material/do_not_disturb_on:"),
+    "retries": ("retries", ":material/replay:"),
+    "breakers": ("breakers", ":material/electric_bolt:"),
+    "limits": ("limits", ":material/speed:"),
+    "partner": ("partner", ":material/handshake:"),
+    "data": ("data", ":material/database:"),
+}
+
+
+def warehouse() -> Path:
+    """The warehouse that `retrylens serve` was given."""
+    return Path(os.environ.get("RETRYLENS_WAREHOUSE") or "warehouse")
+
+
+def main() -> None:
+    """One rerun."""
+    st.set_page_config(page_title="RetryLens", page_icon=brand.ICON, layout="wide")
+    pages = {
+        name: st.Page(f"app_pages/{name}.py", title=tell(f"{name}.title"), icon=icon, url_path=path, default=not path)
+        for name, (path, icon) in PAGES.items()
+    }
+    st.logo(brand.LOGO, icon_image=brand.ICON, size="large")
+    chosen = st.navigation(list(pages.values()), expanded=True)
+    try:
+        snapshot = data.snapshot(warehouse())
+    except UserError as error:
+        st.title(tell("app.no_data"), anchor=False)
+        st.markdown(markdown(error, 600))
+        st.caption(say("app.no_data_hint"))
+        return
+    view.remember(sidebar.choose(snapshot, pages))
+    chosen.run()
+
+
+main()

@@ -1,0 +1,43 @@
+"""The funnels: nested stages of one unit, and why the next stage was not reached."""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.charts.bars import counts
+from dashboard.charts.style import Row, Rows
+
+STAGE_COLOURS = (style.BLUE, "#1A80B6", "#2F8EBF", "#459BC8", style.SKY, "#7CC4EA", "#96D0EE", "#B0DCF2")
+
+
+def stages(rows: Rows) -> go.Figure:
+    """One funnel's stages, as rows of the table `funnel`; a stage without evidence is named unknown."""
+    ordered = sorted(rows, key=lambda row: row["position"])
+    return counts(
+        [readable(row["stage"]) for row in ordered],
+        [row["count"] for row in ordered],
+        [share_of_previous(row) for row in ordered],
+        colours=[STAGE_COLOURS[index % len(STAGE_COLOURS)] for index in range(len(ordered))],
+        width=16,
+    )
+
+
+def losses(rows: Rows, titles: Mapping[str, str], missed: Mapping[str, str]) -> go.Figure:
+    """Losses by stage and reason in the order given; `titles` names known reasons, `missed` the stage not reached."""
+    return counts(
+        [titles.get(str(row["reason"]), readable(row["reason"])) for row in rows],
+        [row["count"] for row in rows],
+        [missed.get(row["stage"], readable(row["stage"])) for row in rows],
+        colours=style.ORANGE,
+    )
+
+
+def share_of_previous(row: Row) -> str:
+    """What is left of the stage before; nothing for the first stage."""
+    return "" if row["of_previous"] is None else style.percent(row["of_previous"])
+
+
+def readable(name: object) -> str:
+    """in_auction -> in auction."""
+    return str(name).replace("_", " ")

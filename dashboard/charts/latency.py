@@ -1,0 +1,51 @@
+"""Answer times of partners: the middle, the slow end and the very slow end."""
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.charts.style import Rows
+from dashboard.escape import plotly
+
+QUANTILES = (
+    ("p50_ms", "median", style.BLUE, "circle"),
+    ("p95_ms", "95 %", style.ORANGE, "diamond"),
+    ("p99_ms", "99 %", style.RED, "triangle-right"),
+)
+
+
+def quantiles(rows: Rows) -> go.Figure:
+    """Rows of the table `latency`: three marks a partner on one line, in milliseconds."""
+    shown = list(rows)[: style.MOST_ROWS]
+    figure = go.Figure()
+    for index, row in enumerate(shown):
+        if row["p50_ms"] is not None:
+            figure.add_shape(
+                type="line",
+                x0=row["p50_ms"],
+                x1=row["p99_ms"],
+                y0=index,
+                y1=index,
+                line={"color": style.GREY, "width": 2},
+                layer="below",
+            )
+    for column, name, colour, mark in QUANTILES:
+        figure.add_scatter(
+            x=[row[column] for row in shown],
+            y=list(range(len(shown))),
+            mode="markers",
+            name=name,
+            marker={"symbol": mark, "size": 10, "color": colour},
+            customdata=[
+                (
+                    plotly(row["partner"]),
+                    f"{row[column]:,.1f}" if row[column] is not None else style.UNKNOWN,
+                    style.count(row["attempts"]),
+                )
+                for row in shown
+            ],
+            hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} ms (n %{{customdata[2]}})<extra></extra>",
+        )
+    style.frame(figure, style.rows_height(len(shown)))
+    style.category_rows(figure, [row["partner"] for row in shown])
+    figure.update_xaxes(rangemode="tozero", ticksuffix=" ms", nticks=6)
+    return figure

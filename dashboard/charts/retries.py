@@ -1,0 +1,220 @@
+"""What retries earn: success with its interval, effective against actual success, amplification, fate."""
+
+from collections.abc import Mapping
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.charts.bars import shares
+from dashboard.charts.funnel import readable
+from dashboard.charts.style import Row, Rows
+from dashboard.escape import plotly
+
+BUDGETS = {"1.10": 1.10, "1.20": 1.20}
+"""Attempts per call: SRE's per-client 10 %, and the 20 % that proxies allow by default."""
+
+MOST_NUMBERS = 8
+"""Columns of the heatmap; few calls are repeated more often."""
+
+MOST_TOLD = 4
+"""Up to so many columns each cell has room for n."""
+
+SCALE = [[0.0, "#F4E3D7"], [0.05, "#F0D9A8"], [0.25, "#CFE3EE"], [1.0, "#4FA3D1"]]
+"""Success from poor (warm) to good (blue), light enough to carry dark text in both themes."""
+
+
+def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
+    """Rows of the table `retries`: a line a partner and trigger, a column a retry number; rate and n in each cell."""
+    lines: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = (row["partner"], row["trigger"])
+        lines[key] = lines.get(key, 0) + row["retries"]
+    busiest = sorted(lines, key=lambda key: -lines[key])[: style.MOST_ROWS]
+    shown = sorted(busiest)
+    numbers = sorted({row["retry_no"] for row in rows})[:MOST_NUMBERS]
+    cells = {(row["partner"], row["trigger"], row["retry_no"]): row for row in rows}
+    grid = [[cells.get((*key, number)) for number in numbers] for key in shown]
+    figure = go.Figure(
+        go.Heatmap(
+            z=[[None if cell is None else cell["success_rate"] for cell in line] for line in grid],
+            x=list(range(len(numbers))),
+            y=list(range(len(shown))),
+            text=[[cell_text(cell, len(numbers)) for cell in line] for line in grid],
+            texttemplate="%{text}",
+            textfont={"color": "#1B2730", "size": 11},
+            customdata=[[cell_hover(cell, titles) for cell in line] for line in grid],
+            hovertemplate="%{customdata}<extra></extra>",
+            hoverongaps=False,
+            colorscale=SCALE,
+            zmin=0,
+            zmax=1,
+            showscale=False,
+            xgap=3,
+            ygap=3,
+        )
+    )
+    style.frame(figure, style.rows_height(len(shown), legend=False, row=40) + 26, legend=False)
+    style.category_rows(figure, [f"{partner} · {readable(trigger)}" for partner, trigger in shown], 28)
+    figure.update_xaxes(
+        side="top",
+        tickmode="array",
+        tickvals=list(range(len(numbers))),
+        ticktext=[f"retry {number}" if len(numbers) <= MOST_TOLD else str(number) for number in numbers],
+        showgrid=False,
+    )
+    figure.update_layout(margin={"t": 30})
+    return figure
+
+
+def cell_text(cell: Row | None, numbers: int) -> str:
+    """Rate and n, one below the other; with many columns per cent alone, so that a phone can hold it."""
+    if cell is None:
+        return ""
+    if numbers > MOST_TOLD:
+        return f"{100 * cell['success_rate']:.0f}"
+    return f"{style.percent(cell['success_rate'])}<br>n {style.short(cell['retries'])}"
+
+
+def cell_hover(cell: Row | None, titles: Mapping[str, str]) -> str:
+    """The whole cell in words, with the 95 % interval."""
+    if cell is None:
+        return ""
+    trigger = titles.get(str(cell["trigger"]), readable(cell["trigger"]))
+    return (
+        f"{plotly(cell['partner'])}<br>retry {cell['retry_no']} after {plotly(trigger)}<br>"
+        f"{style.count(cell['successes'])} of {style.count(cell['retries'])} succeeded: "
+        f"{style.percent(cell['success_rate'])}<br>"
+        f"95 % interval {style.percent(cell['success_low'])} to {style.percent(cell['success_high'])}"
+    )
+
+
+def actual_and_effective(rows: Rows) -> go.Figure:
+    """Rows of the table `calls`: two marks a partner, joined; the gap is what retries add."""
+    shown = list(rows)[: style.MOST_ROWS]
+    figure = go.Figure()
+    for index, row in enumerate(shown):
+        if row["actual_success"] is not None and row["effective_success"] is not None:
+            figure.add_shape(
+                type="line",
+                x0=row["actual_success"],
+                x1=row["effective_success"],
+                y0=index,
+                y1=index,
+                line={"color": style.GREY, "width": 2},
+                layer="below",
+            )
+    for column, name, colour, mark, unit in (
+        ("actual_success", "actual (attempts)", style.ORANGE, "circle-open", "attempts_sent"),
+        ("effective_success", "effective (calls)", style.BLUE, "diamond", "calls_sent"),
+    ):
+        figure.add_scatter(
+            x=[row[column] for row in shown],
+            y=list(range(len(shown))),
+            mode="markers",
+            name=name,
+            marker={"symbol": mark, "size": 11, "color": colour, "line": {"width": 2}},
+            customdata=[(plotly(row["partner"]), style.percent(row[column]), style.count(row[unit])) for row in shown],
+            hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} of %{{customdata[2]}} sent<extra></extra>",
+        )
+    mark_unknown(figure, [row["actual_success"] is None and row["effective_success"] is None for row in shown])
+    style.frame(figure, style.rows_height(len(shown)))
+    style.category_rows(figure, [row["partner"] for row in shown])
+    figure.update_xaxes(range=[-0.03, 1.03], tickformat=".0%", nticks=6)
+    return figure
+
+
+def amplification(rows: Rows) -> go.Figure:
+    """Rows of the table `calls`: attempts sent per call sent, against the two budget lines."""
+    shown = list(rows)[: style.MOST_ROWS]
+    values = [None if row["amplification"] is None else float(row["amplification"]) for row in shown]
+    figure = go.Figure(
+        go.Scatter(
+            x=values,
+            y=list(range(len(shown))),
+            mode="markers+text",
+            text=["" if value is None else f"{value:.2f}" for value in values],
+            textposition="middle right",
+            cliponaxis=False,
+            marker={
+                "size": 11,
+                "symbol": ["circle" if (value or 1) <= BUDGETS["1.10"] else "triangle-right" for value in values],
+                "color": [
+                    style.BLUE
+                    if (value or 1) <= BUDGETS["1.10"]
+                    else style.ORANGE
+                    if (value or 1) <= BUDGETS["1.20"]
+                    else style.RED
+                    for value in values
+                ],
+            },
+            customdata=[
+                (plotly(row["partner"]), style.count(row["attempts_sent"]), style.count(row["calls_sent"]))
+                for row in shown
+            ],
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]} attempts for %{customdata[2]} calls<extra></extra>",
+        )
+    )
+    for (text, value), side in zip(BUDGETS.items(), ("right", "left"), strict=True):
+        figure.add_vline(
+            x=value,
+            line={"color": style.RED, "width": 1, "dash": "dot"},
+            annotation={
+                "text": text,
+                "font": {"size": 11},
+                "yref": "paper",
+                "y": 1,
+                "yanchor": "bottom",
+                "xanchor": side,
+            },
+            annotation_position="top",
+        )
+    mark_unknown(figure, [value is None for value in values], x=1.0)
+    style.frame(figure, style.rows_height(len(shown), legend=False) + 20, legend=False)
+    style.category_rows(figure, [row["partner"] for row in shown])
+    top = max([1.25, *(value for value in values if value is not None)])
+    figure.update_xaxes(range=[0.98, top + (top - 0.98) * 0.16], tickformat=".2f", nticks=6)
+    figure.update_layout(margin={"t": 26})
+    return figure
+
+
+def mark_unknown(figure: go.Figure, unknown: list[bool], x: float = 0.0) -> None:
+    """Writes the word where a row has no value."""
+    for index, missing in enumerate(unknown):
+        if missing:
+            figure.add_annotation(
+                x=x,
+                y=index,
+                text=style.UNKNOWN,
+                showarrow=False,
+                xanchor="left",
+                font={"size": 11, "color": style.GREY},
+            )
+
+
+def fate(rows: Rows) -> go.Figure:
+    """Rows of the table `fate`: how each partner's calls with a failed original ended, as shares of n."""
+    partners = sorted({row["partner"] for row in rows})
+    totals = {partner: sum(row["calls"] for row in rows if row["partner"] == partner) for partner in partners}
+    shown = sorted(partners, key=lambda partner: (-totals[partner], partner))[: style.MOST_ROWS]
+    found = {(row["partner"], row["fate"]): row["calls"] for row in rows}
+    kinds = sorted({row["fate"] for row in rows}, key=fate_order)
+    return shares(
+        shown,
+        {readable(kind): [found.get((partner, kind), 0) for partner in shown] for kind in kinds},
+        colours={readable(kind): fate_colour(kind) for kind in kinds},
+        patterns={readable(kind): {"exhausted": "/", "stopped": "x", "no_time": "."}.get(kind, "") for kind in kinds},
+        unit="calls",
+    )
+
+
+def fate_order(kind: str) -> tuple[int, str]:
+    """Recovered first, in the order of the retry, then what ended badly."""
+    order = {"exhausted": 2, "stopped": 3, "no_time": 4, "not_retried": 5}
+    return (order.get(kind, 1), kind.rjust(16))
+
+
+def fate_colour(kind: str) -> str:
+    """Recovered in greens and blues by retry, the rest warm or grey."""
+    fixed = {"exhausted": style.RED, "stopped": style.ORANGE, "no_time": style.PURPLE, "not_retried": style.GREY}
+    recovered = {"recovered_1": style.GREEN, "recovered_2": style.BLUE, "recovered_3": style.SKY}
+    return fixed.get(kind) or recovered.get(kind, style.YELLOW)

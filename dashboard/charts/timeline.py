@@ -1,0 +1,132 @@
+"""Counts and rates over time: a bucket without a measurement is a gap, a measured zero lies on the axis."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.escape import plotly
+
+Parts = Sequence[tuple[float | None, float | None]]
+"""Numerator and denominator of each bucket."""
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MARKS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.SKY, style.RED, style.GREY, style.YELLOW)
+
+
+def stacked(
+    buckets: Sequence[datetime],
+    series: Mapping[str, Sequence[int]],
+    *,
+    colours: Mapping[str, str],
+    patterns: Mapping[str, str],
+    unit: str,
+    height: int = 280,
+) -> go.Figure:
+    """Counts as stacked bars, the first series at the bottom; hover tells the bucket's total as n."""
+    totals = [sum(values) for values in zip(*series.values(), strict=True)] if series else []
+    figure = go.Figure()
+    for index, (name, values) in enumerate(series.items()):
+        colour = colours.get(name, COLOURS[index % len(COLOURS)])
+        figure.add_bar(
+            x=list(buckets),
+            y=list(values),
+            name=plotly(name),
+            customdata=[
+                (style.count(v), style.count(n), style.percent(style.ratio(v, n)))
+                for v, n in zip(values, totals, strict=True)
+            ],
+            marker={"color": colour, "line": {"width": 0}, "pattern": pattern(patterns.get(name, ""))},
+            hovertemplate=f"%{{x}}<br>%{{customdata[0]}} of %{{customdata[1]}} {unit} (%{{customdata[2]}})",
+        )
+    style.frame(figure, height)
+    figure.update_layout(barmode="stack", bargap=0.08)
+    figure.update_yaxes(rangemode="tozero", tickformat="~s")
+    return span(figure, buckets)
+
+
+def rates(
+    buckets: Sequence[datetime],
+    series: Mapping[str, Parts],
+    *,
+    unit: str,
+    as_percent: bool = True,
+    budgets: Mapping[str, float] | None = None,
+    floor: float = 0.0,
+    height: int = 280,
+) -> go.Figure:
+    """Ratios as lines, each its own dash and mark; `budgets` are labelled horizontal lines."""
+    figure = go.Figure()
+    lone = len(buckets) < 60
+    for index, (name, parts) in enumerate(series.items()):
+        values = [style.ratio(part, whole) for part, whole in parts]
+        shown = [style.percent(v) if as_percent else (style.UNKNOWN if v is None else f"{v:.3f}") for v in values]
+        figure.add_scatter(
+            x=list(buckets),
+            y=values,
+            name=plotly(name),
+            mode="lines+markers" if lone or alone(values) else "lines",
+            connectgaps=False,
+            customdata=[
+                (text, style.count(part), style.count(whole)) for text, (part, whole) in zip(shown, parts, strict=True)
+            ],
+            line={"color": COLOURS[index % len(COLOURS)], "width": 2, "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": MARKS[index % len(MARKS)], "size": 5},
+            hovertemplate=f"%{{customdata[0]}}: %{{customdata[1]}} of %{{customdata[2]}} {unit}<br>%{{x}}",
+        )
+    for text, value in (budgets or {}).items():
+        figure.add_hline(
+            y=value,
+            line={"color": style.RED, "width": 1, "dash": "dot"},
+            annotation={"text": plotly(text), "font": {"size": 11}, "xanchor": "right"},
+            annotation_position="top right",
+        )
+    style.frame(figure, height)
+    known = [v for parts in series.values() for part, n in parts if (v := style.ratio(part, n)) is not None]
+    top = max([*known, *(budgets or {}).values(), floor + 0.01])
+    tight = as_percent and top < 0.05
+    figure.update_yaxes(
+        range=[floor, floor + (top - floor) * 1.12],
+        tickformat=(".1%" if tight else ".0%") if as_percent else ".2f",
+        nticks=5,
+    )
+    return span(figure, buckets)
+
+
+def alone(values: Sequence[float | None]) -> bool:
+    """Whether a value stands between two gaps, where a line alone would draw nothing."""
+    padded = [None, *values, None]
+    return any(
+        b is not None and a is None and c is None for a, b, c in zip(padded, padded[1:], padded[2:], strict=False)
+    )
+
+
+def pattern(shape: str) -> dict[str, object]:
+    """A hatch in the background's colour, so that it shows in both themes."""
+    return {"shape": shape, "fillmode": "overlay", "fgcolor": "rgba(255,255,255,0.7)", "size": 6, "solidity": 0.25}
+
+
+def span(figure: go.Figure, buckets: Sequence[datetime]) -> go.Figure:
+    """Shows the whole range that was asked for, also where its edges are empty."""
+    if len(buckets) > 1:
+        half = (buckets[1] - buckets[0]) / 2
+        figure.update_xaxes(range=[buckets[0] - half, buckets[-1] + half])
+    return dates(figure)
+
+
+def dates(figure: go.Figure) -> go.Figure:
+    """Few, short date labels: the clock, and below it the day where it changes."""
+    figure.update_xaxes(
+        type="date",
+        showgrid=False,
+        nticks=6,
+        tickangle=0,
+        tickformatstops=[
+            {"dtickrange": [None, 59_999], "value": "%H:%M:%S\n%d %b"},
+            {"dtickrange": [60_000, 86_399_999], "value": "%H:%M\n%d %b"},
+            {"dtickrange": [86_400_000, None], "value": "%d %b\n%Y"},
+        ],
+    )
+    return figure

@@ -1,0 +1,138 @@
+"""What needs someone's attention, worst first: retries to switch off, open breakers, throttled partners and keys."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Any
+
+from dashboard.charts import style
+from dashboard.charts.breakers import duration
+
+Row = Mapping[str, Any]
+
+WORST = ("disable", "never")
+THROTTLED_SHARE = 0.01
+"""From this share of requests answered 429 on, a partner or key is called throttled."""
+
+THROTTLED_LEAST = 10
+"""Fewer refusals than this are no finding, whatever their share."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to act on. `text` names a sentence under `finding` in the texts, `values` go into it."""
+
+    kind: str
+    text: str
+    page: str
+    cost: float
+    values: Mapping[str, object]
+    partner: str = ""
+
+
+def findings(
+    flags: Sequence[Row],
+    breakers: Sequence[Row],
+    limits: Sequence[Row],
+    end_us: int | None,
+    titles: Mapping[str, str],
+) -> list[Finding]:
+    """All findings: open breakers first (they act now), then retries by cost, then throttling by share."""
+    return [*open_breakers(breakers, end_us), *bad_retries(flags, titles), *throttled(limits)]
+
+
+def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding]:
+    """Flags `disable` and `never`; a roll-up is told only where none of its parts is."""
+    bad = [row for row in flags if row["verdict"] in WORST]
+    parts = [row for row in bad if "*" not in (row["partner"], row["trigger"])]
+    rolls = [row for row in bad if row not in parts and not any(covers(row, part) for part in parts)]
+    rolls = [row for row in rolls if not any(other is not row and covers(other, row) for other in rolls)]
+    found = []
+    for row in [*parts, *rolls]:
+        saved = row["ms_saved_per_day"]
+        found.append(
+            Finding(
+                kind=row["verdict"],
+                text=row["verdict"] if row["partner"] != "*" else f"{row['verdict']}_all",
+                page="retries",
+                cost=float(row["retries_per_day"] or 0),
+                values={
+                    "partner": row["partner"],
+                    "trigger": "any outcome" if row["trigger"] == "*" else titles.get(row["trigger"], row["trigger"]),
+                    "bids": row["bids_at_risk"],
+                    "successes": row["successes"],
+                    "retries": row["retries"],
+                    "bound": style.percent(row["upper_bound"]),
+                    "per_day": style.count(row["retries_per_day"]),
+                    "saved": style.UNKNOWN if saved is None else duration(float(saved) / 1000),
+                },
+                partner="" if row["partner"] == "*" else row["partner"],
+            )
+        )
+    return sorted(found, key=lambda finding: -finding.cost)
+
+
+def covers(wide: Row, narrow: Row) -> bool:
+    """Whether a roll-up takes in another row of the same stream."""
+    return wide["stream"] == narrow["stream"] and all(
+        wide[column] in ("*", narrow[column]) for column in ("partner", "trigger")
+    )
+
+
+def open_breakers(breakers: Sequence[Row], end_us: int | None) -> list[Finding]:
+    """Partners with a breaker that is open at the end of the data, on how many of their nodes and since when."""
+    nodes: dict[str, set[object]] = {}
+    opened: dict[str, list[Row]] = {}
+    for row in breakers:
+        nodes.setdefault(row["partner"], set()).add(row["node"])
+        if row["to"] is None and row["state"] == "open":
+            opened.setdefault(row["partner"], []).append(row)
+    found = []
+    for partner, rows in opened.items():
+        begin = min(row["from"] for row in rows)
+        lasted = (end_us or 0) / 1e6 - seconds_of(begin)
+        found.append(
+            Finding(
+                kind="open",
+                text="open" if len(nodes[partner]) > 1 else "open_one",
+                page="breakers",
+                cost=lasted,
+                values={
+                    "partner": partner,
+                    "open": len(rows),
+                    "nodes": len(nodes[partner]),
+                    "lasted": duration(max(lasted, 0)),
+                    "blocked": sum(row["blocked"] or 0 for row in rows),
+                },
+                partner=partner,
+            )
+        )
+    return sorted(found, key=lambda finding: -finding.cost)
+
+
+def throttled(limits: Sequence[Row]) -> list[Finding]:
+    """Partners and keys of whose requests a noticeable share was answered 429."""
+    found = [
+        Finding(
+            kind="throttled",
+            text="throttled" if row["stream"] == "exchange" else "throttled_key",
+            page="limits",
+            cost=float(row["rate"]),
+            values={
+                "partner": row["partner"],
+                "endpoint": row["endpoint"] or "",
+                "limited": row["limited"],
+                "requests": row["requests"],
+                "rate": style.percent(row["rate"]),
+            },
+            partner=row["partner"],
+        )
+        for row in limits
+        if row["limited"] >= THROTTLED_LEAST and (row["rate"] or 0) >= THROTTLED_SHARE
+    ]
+    return sorted(found, key=lambda finding: -finding.cost)
+
+
+def seconds_of(moment: Any) -> float:
+    """Epoch seconds of a UTC datetime, naive or aware."""
+    return float((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

@@ -1,0 +1,188 @@
+"""Result tables for pages, from the same statements as the command line, remembered per snapshot and filters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from dashboard.filters import Filters
+from dashboard.output import csv_bytes
+from dashboard.snapshot import Snapshot, current_name, open_snapshot
+from dashboard.tables import get_table
+from dashboard.tables.compose import compose
+from dashboard.tables.context import BUCKETS, Context
+from dashboard.tables.spec import Table
+
+KEEP_S = 3_600
+MOST_RESULTS = 512
+MOST_SNAPSHOTS = 2
+FOLDER = Path(__file__).parent / "sql"
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A table summed up: numerators and denominators only, never rates.
+
+    An item is a column, or a name with the SQL expression it stands for.
+    """
+
+    by: tuple[str | tuple[str, str], ...]
+    sums: tuple[str | tuple[str, str], ...]
+    where: str = "true"
+
+    def over(self, inner: str) -> str:
+        """The statement around the table's own."""
+        keys = [f'"{item}"' if isinstance(item, str) else f'{item[1]} as "{item[0]}"' for item in self.by]
+        sums = [
+            f'sum("{item}")::bigint as "{item}"' if isinstance(item, str) else f'{item[1]} as "{item[0]}"'
+            for item in self.sums
+        ]
+        return f"select {', '.join([*keys, *sums])}\nfrom (\n{inner}\n)\nwhere {self.where}\ngroup by all\norder by all"
+
+
+@dataclass(frozen=True)
+class Only:
+    """The rows of a table that meet a condition."""
+
+    where: str
+
+    def over(self, inner: str) -> str:
+        """The statement around the table's own."""
+        return f"select *\nfrom (\n{inner}\n)\nwhere {self.where}"
+
+
+Shape = Sum | Only
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows, and the statement that gives them as it stands in a DuckDB shell on the snapshot's file."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    values: list[tuple[Any, ...]]
+    sql: str
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows as dicts: counts are int, rates float, times naive UTC datetimes, unknown None."""
+        return [dict(zip(self.columns, values, strict=True)) for values in self.values]
+
+    def of(self, **wanted: object) -> list[Row]:
+        """The rows whose columns have these values."""
+        return [row for row in self.rows if all(row[column] == value for column, value in wanted.items())]
+
+    def total(self, column: str) -> int:
+        """Sum of a count over all rows; unknown parts are left out."""
+        return int(sum(row[column] or 0 for row in self.rows))
+
+
+class Figures(Table):
+    """A statement of the pages' own, written like those of the result tables."""
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return (FOLDER / f"{self.name}.sql").read_text(encoding="utf-8").splitlines()
+
+
+def snapshot(warehouse: Path) -> Snapshot:
+    """What is published now, opened once for all sessions."""
+    return _opened(str(warehouse), current_name(warehouse))
+
+
+@st.cache_resource(max_entries=MOST_SNAPSHOTS, show_spinner=False)
+def _opened(warehouse: str, name: str) -> Snapshot:
+    return open_snapshot(Path(warehouse))
+
+
+def table(
+    snapshot: Snapshot, name: str, filters: Filters, *, bucket: str | None = None, shape: Shape | None = None
+) -> Result:
+    """A result table; with `bucket` (minute, hour, day) by time as `at`, with `shape` summed up or thinned out."""
+    return _table(snapshot, str(snapshot.warehouse), snapshot.id, name, filters, bucket, shape)
+
+
+@st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
+def _table(
+    _snapshot: Snapshot, warehouse: str, id: str, name: str, filters: Filters, bucket: str | None, shape: Shape | None
+) -> Result:
+    source = Figures(name) if (FOLDER / f"{name}.sql").exists() else get_table(name)
+    source.check(filters)
+    limit = filters.limit if filters.limit is not None else source.limit
+    bucket_us = None if bucket is None else BUCKETS[bucket]
+
+    def text(pruned: bool) -> str:
+        inner = compose(source, Context(_snapshot, filters, bucket_us, pruned), limit)
+        return inner if shape is None else shape.over(inner)
+
+    with _snapshot.cursor() as cursor:
+        found = cursor.execute(text(pruned=True))
+        columns = tuple(column[0] for column in found.description)
+        types = tuple(str(column[1]) for column in found.description)
+        return Result(name, columns, types, found.fetchall(), text(pruned=False))
+
+
+def csv_of(snapshot: Snapshot, result: Result) -> bytes:
+    """The rows of a result in the product's one CSV form."""
+    return _csv(result, str(snapshot.warehouse), snapshot.id, result.sql)
+
+
+@st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
+def _csv(_result: Result, warehouse: str, id: str, sql: str) -> bytes:
+    return csv_bytes(_result.columns, _result.values)
+
+
+def partner_names(snapshot: Snapshot) -> list[str]:
+    """Every partner and key of the warehouse, the same whatever is filtered."""
+    every = Filters()
+    names = {row["partner"] for name in ("calls", "rate_limits") for row in table(snapshot, name, every).rows}
+    return sorted(name for name in names if name is not None)
+
+
+def reject_count(snapshot: Snapshot) -> int:
+    """Lines that were refused, over all loads."""
+    return table(snapshot, "loads", Filters()).total("rejects")
+
+
+def metric_texts(snapshot: Snapshot) -> Mapping[str, Row]:
+    """The metric dictionary by name."""
+    return {row["name"]: row for row in table(snapshot, "metrics", Filters()).rows}
+
+
+def outcome_texts(snapshot: Snapshot) -> Mapping[str, Row]:
+    """Title, group, owner and remedy of each outcome."""
+    return {row["outcome"]: row for row in _codes(snapshot, str(snapshot.warehouse), snapshot.id, "outcomes")}
+
+
+def nbr_texts(snapshot: Snapshot) -> Sequence[Row]:
+    """Name, class, owner and remedy of each no-bid code and range."""
+    return _codes(snapshot, str(snapshot.warehouse), snapshot.id, "nbr_codes")
+
+
+@st.cache_data(ttl=KEEP_S, max_entries=8, show_spinner=False)
+def _codes(_snapshot: Snapshot, warehouse: str, id: str, relation: str) -> list[Row]:
+    with _snapshot.cursor() as cursor:
+        found = cursor.execute(f"select * from {relation}")
+        columns = [column[0] for column in found.description]
+        return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+
+
+def reason_titles(snapshot: Snapshot) -> dict[str, str]:
+    """Titles of the reasons for which calls get no further: outcomes, and no-bid codes with their numbers."""
+    titles = {name: row["title"] for name, row in outcome_texts(snapshot).items() if row["title"]}
+    codes = {
+        str(row["code"]): f"{row['code']} · {row['name']}" for row in nbr_texts(snapshot) if row["code"] is not None
+    }
+    return titles | codes
+
+
+def has_stream(snapshot: Snapshot, stream: str) -> bool:
+    """Whether the warehouse has any event of the stream."""
+    span = snapshot.streams.get(stream)
+    return span is not None and span.newest_us is not None

@@ -1,0 +1,52 @@
+"""A funnel and its losses, side by side."""
+
+from dashboard.charts import funnel as charts
+from dashboard.components import data, layout, panel
+from dashboard.components.data import Only
+from dashboard.components.view import View
+from dashboard.filters import Filters
+from dashboard.texts import say, table, tell
+
+MOST_LOSSES = 14
+
+
+def show(view: View, funnel: str, filters: Filters) -> None:
+    """Stages at the left, reasons at the right."""
+    left, right = layout.halves()
+    with left:
+        stages(view, funnel, filters)
+    with right:
+        losses(view, funnel, filters)
+
+
+def stages(view: View, funnel: str, filters: Filters) -> None:
+    """One funnel's stages with its unit."""
+    result = data.table(view.snapshot, "funnel", filters, shape=Only(f"funnel = '{funnel}'"))
+    first = next((row["count"] for row in result.rows), None)
+    panel.chart(
+        view,
+        f"funnel_{funnel}",
+        result,
+        lambda: charts.stages(result.rows),
+        metrics=("funnel.of_previous",),
+        n=first,
+        unit=f"{funnel}s",
+        note=tell("funnel.shares"),
+        empty=not first,
+    )
+
+
+def losses(view: View, funnel: str, filters: Filters) -> None:
+    """Why the next stage was not reached, largest first."""
+    result = data.table(view.snapshot, "losses", filters, shape=Only(f"funnel = '{funnel}'"))
+    rows = sorted(result.rows, key=lambda row: -row["count"])
+    panel.chart(
+        view,
+        f"losses_{funnel}",
+        result,
+        lambda: charts.losses(rows[:MOST_LOSSES], data.reason_titles(view.snapshot) | table("reason"), table("missed")),
+        metrics=("losses.count",),
+        n=result.total("count"),
+        unit=f"{funnel}s",
+        note=say("panel.cut", shown=MOST_LOSSES, rows=len(rows)) if len(rows) > MOST_LOSSES else "",
+    )

@@ -1,0 +1,110 @@
+"""Tables on a page: readable columns, unknown values named, times in the chosen zone."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts.style import UNKNOWN
+from dashboard.texts import table, tell
+
+Row = Mapping[str, Any]
+
+RATES = {
+    "of_previous",
+    "of_first",
+    "actual_success",
+    "effective_success",
+    "success_rate",
+    "success_low",
+    "success_high",
+    "upper_bound",
+    "rate",
+    "share",
+    "retry_success",
+    "limited_rate",
+    "no_reason_share",
+    "error_bound",
+}
+RATIOS = {"amplification"}
+ABSENT = "-"
+"""For columns of raw events, most of which have no value in most rows."""
+
+MOST_SHOWN = 5_000
+HEIGHT = 420
+ROW = 38
+"""Pixels, a little more than a row takes."""
+
+
+def show(
+    rows: Sequence[Row],
+    zone: ZoneInfo,
+    *,
+    key: str,
+    columns: Sequence[str] | None = None,
+    on_select: Callable[[int], None] | None = None,
+    alt: str = "",
+    absent: str = UNKNOWN,
+    height: int = HEIGHT,
+) -> None:
+    """A table; with `on_select`, a click on a row calls it with the row's place. `absent` stands for None."""
+    shown = list(rows)[:MOST_SHOWN]
+    if len(rows) > MOST_SHOWN:
+        st.caption(tell("grid.cut", shown=MOST_SHOWN, rows=len(rows)))
+    data = frame(shown, zone, columns)
+    options: dict[str, Any] = {
+        "hide_index": True,
+        "column_config": {name: column(name, data[name]) for name in data.columns},
+        "placeholder": absent,
+        "alt": alt or tell("grid.alt", rows=len(rows)),
+        "height": "auto" if len(shown) * ROW < height else height,
+    }
+    if on_select is None:
+        st.dataframe(data, key=key, **options)
+        return
+    chosen = st.dataframe(data, key=key, on_select="rerun", selection_mode="single-row", **options)
+    picked = chosen["selection"]["rows"]
+    if picked and picked[0] < len(shown):
+        on_select(picked[0])
+
+
+def frame(rows: Sequence[Row], zone: ZoneInfo, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Rows as a data frame whose cells a browser can show: local times, lists and objects as text."""
+    names = list(columns or (rows[0].keys() if rows else ()))
+    return pd.DataFrame({name: [cell(row.get(name), zone) for row in rows] for name in names})
+
+
+def cell(value: object, zone: ZoneInfo) -> object:
+    """One value as a table shows it."""
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return moment.astimezone(zone).replace(tzinfo=None)
+    if isinstance(value, dict):
+        return "; ".join(f"{name} {part}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(str(part) for part in value)
+    if type(value).__name__ == "Decimal":
+        return float(str(value))
+    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, default=str)
+
+
+def column(name: str, values: "pd.Series[Any]") -> Any:
+    """How a column is written, by its name and what is in it."""
+    label = table("column").get(name, name.replace("_", " "))
+    if name in RATES:
+        return st.column_config.NumberColumn(label, format="percent")
+    if name.endswith("_ms") and pd.api.types.is_float_dtype(values):
+        return st.column_config.NumberColumn(label, format="%.1f")
+    if name in ("remedy", "definition"):
+        return st.column_config.TextColumn(label, width="large")
+    if name in RATIOS:
+        return st.column_config.NumberColumn(label, format="%.3f")
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return st.column_config.DatetimeColumn(label, format="YYYY-MM-DD HH:mm:ss")
+    if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+        return st.column_config.NumberColumn(label, format="localized")
+    return st.column_config.Column(label)

@@ -1,0 +1,142 @@
+"""Throttling on both sides, and what became of postbacks."""
+
+from dashboard.charts import limits as charts
+from dashboard.charts import style, timeline
+from dashboard.components import buckets, data, panel, tiles
+from dashboard.components.buckets import Series
+from dashboard.components.data import Sum
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View
+from dashboard.filters import Filters
+from dashboard.texts import say, tell, title
+
+COUNTS = ("requests", "limited")
+OUTCOMES = {
+    "accepted": (style.BLUE, ""),
+    "duplicate": (style.SKY, "/"),
+    "rate_limited": (style.ORANGE, ""),
+    "stale_timestamp": (style.PURPLE, ""),
+    "replay": (style.PURPLE, "/"),
+    "client_error": (style.YELLOW, ""),
+    "server_error": (style.RED, ""),
+    "unexpected_status": (style.GREY, "x"),
+}
+"""Outcome of a postback -> colour, pattern; an accepted one that was known already is a duplicate."""
+
+
+def headline(view: View, filters: Filters) -> None:
+    """429 rates of both streams; accepted postbacks and duplicates."""
+    shown = []
+    for stream in ("exchange", "postback"):
+        if data.has_stream(view.snapshot, stream):
+            shape = Sum((), COUNTS, f"stream = '{stream}'")
+            whole = data.table(view.snapshot, "rate_limits", filters, shape=shape)
+            trend = buckets.series(view, "rate_limits", filters=filters, shape=shape).line("limited", "requests")
+            shown.append(
+                tiles.rate(
+                    f"limited_{stream}",
+                    whole.total("limited"),
+                    whole.total("requests"),
+                    metric="rate_limits.rate",
+                    unit=tell("unit.requests"),
+                    trend=trend,
+                )
+            )
+    shown += postback_tiles(view, filters)
+    tiles.show(shown, data.metric_texts(view.snapshot))
+
+
+def postback_tiles(view: View, filters: Filters) -> list[Tile]:
+    """Accepted and duplicate postbacks; nothing where the warehouse has none."""
+    if not data.has_stream(view.snapshot, "postback"):
+        return []
+    shape = Sum((), (("accepted", "sum(postbacks) filter (outcome = 'accepted')::bigint"), "postbacks", "duplicates"))
+    result = data.table(view.snapshot, "postback_outcomes", filters, shape=shape)
+    series = buckets.series(view, "postback_outcomes", filters=filters, shape=shape)
+    accepted = result.total("accepted")
+    return [
+        tiles.rate(
+            "accepted",
+            accepted,
+            result.total("postbacks"),
+            metric="postbacks.accepted_share",
+            unit=tell("unit.postbacks"),
+            trend=series.line("accepted", "postbacks"),
+        ),
+        tiles.rate(
+            "duplicates",
+            result.total("duplicates"),
+            accepted,
+            metric="postbacks.duplicates",
+            unit=tell("unit.accepted"),
+            trend=series.line("duplicates", "accepted"),
+        ),
+    ]
+
+
+def rates(view: View, filters: Filters) -> None:
+    """429 by partner, key and endpoint."""
+    result = data.table(view.snapshot, "rate_limits", filters)
+    limited = result.total("limited")
+    note = say("limits_note.healthy", requests=result.total("requests")) if result.rows and not limited else ""
+    if len(result.rows) > style.MOST_ROWS:
+        note = say("panel.cut", shown=style.MOST_ROWS, rows=len(result.rows))
+    panel.chart(
+        view,
+        "limit_rates",
+        result,
+        lambda: charts.rates(result.rows),
+        metrics=("rate_limits.rate",),
+        n=result.total("requests"),
+        unit=tell("unit.requests"),
+        note=note,
+    )
+
+
+def over_time(view: View, filters: Filters) -> None:
+    """The 429 rate of the partners and keys that are refused most."""
+    series = buckets.series(view, "rate_limits", filters=filters, shape=Sum(("stream", "partner"), COUNTS))
+    lines = series.rates(lambda row: str(row["partner"]), "limited", "requests", names=refused(series))
+    panel.chart(
+        view,
+        "limit_time",
+        series.result,
+        lambda: timeline.rates(series.times, lines, unit=tell("unit.requests")),
+        metrics=("rate_limits.rate",),
+        n=series.result.total("requests"),
+        unit=tell("unit.requests"),
+    )
+
+
+def refused(series: Series) -> list[str] | None:
+    """Those who were refused, most first; None where nobody was."""
+    found = series.column(lambda row: str(row["partner"]), "limited")
+    return [name for name in buckets.busiest(found) if any(found[name])][: buckets.MOST_LINES] or None
+
+
+def postbacks_over_time(view: View, filters: Filters) -> None:
+    """Postbacks by outcome; accepted ones apart from accepted duplicates."""
+    series = buckets.series(
+        view, "postback_outcomes", filters=filters, shape=Sum(("outcome",), ("postbacks", "duplicates"))
+    )
+    found = buckets.filled(series.column(lambda row: str(row["outcome"]), "postbacks"))
+    again = buckets.filled(series.column(lambda _: "duplicate", "duplicates")).get("duplicate", [])
+    if "accepted" in found:
+        found["accepted"] = [whole - twice for whole, twice in zip(found["accepted"], again, strict=True)]
+        found["duplicate"] = again
+    named = {title("postback", name): found[name] for name in OUTCOMES if name in found}
+    panel.chart(
+        view,
+        "postback_time",
+        series.result,
+        lambda: timeline.stacked(
+            series.times,
+            named,
+            colours={title("postback", name): colour for name, (colour, _) in OUTCOMES.items()},
+            patterns={title("postback", name): shape for name, (_, shape) in OUTCOMES.items()},
+            unit=tell("unit.postbacks"),
+        ),
+        metrics=("postbacks.accepted_share", "postbacks.duplicates"),
+        n=series.result.total("postbacks"),
+        unit=tell("unit.postbacks"),
+    )

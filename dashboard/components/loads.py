@@ -1,0 +1,169 @@
+"""What came in: weekly reports, loads, rejects, freshness, and the dictionary of all metrics."""
+
+import io
+import zipfile
+from datetime import timedelta
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.charts import style
+from dashboard.components import data, grid, panel, tiles
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View, age, now_us
+from dashboard.filters import Filters
+from dashboard.report import report_files
+from dashboard.snapshot import Snapshot
+from dashboard.texts import say, tell
+
+MOST_WEEKS = 60
+DICTIONARY = ("title", "definition", "unit", "numerator", "denominator", "owner", "name")
+
+
+def freshness(view: View) -> None:
+    """Newest event of each stream, loads, refused files, rejected lines."""
+    loads = data.table(view.snapshot, "loads", Filters())
+    newest = [
+        Tile(
+            f"newest_{stream}",
+            age((now_us() - span.newest_us) / 1e6) if span and span.newest_us else style.UNKNOWN,
+            metric="data.freshness",
+        )
+        for stream in ("exchange", "postback")
+        if (span := view.snapshot.streams.get(stream)) or True
+    ]
+    refused = len(loads.of(status="refused"))
+    tiles.show(
+        [
+            *newest,
+            Tile("lines", style.short(loads.total("lines")), n=len(loads.rows), unit=tell("unit.loads")),
+            tiles.rate(
+                "rejects", loads.total("rejects"), loads.total("lines"), metric="data.rejects", unit=tell("unit.lines")
+            ),
+            Tile("refused", style.count(refused), n=len(loads.rows), unit=tell("unit.loads")),
+        ],
+        data.metric_texts(view.snapshot),
+    )
+
+
+def loads(view: View) -> None:
+    """One row a file and run, newest first."""
+    result = data.table(view.snapshot, "loads", Filters())
+    panel.table(view, "loads", result, list(reversed(result.rows)), metrics=("data.mended",), absent=grid.ABSENT)
+
+
+def rejects(view: View) -> None:
+    """Lines that became no fact, with their place and reason."""
+    result = data.table(view.snapshot, "rejects", Filters())
+    whole = data.reject_count(view.snapshot)
+    note = say("panel.cut", shown=len(result.rows), rows=whole) if len(result.rows) < whole else ""
+    panel.table(view, "rejects", result, result.rows, metrics=("data.rejects",), note=note)
+
+
+def dictionary(view: View) -> None:
+    """Every metric with its definition; the search looks at all columns."""
+    result = data.table(view.snapshot, "metrics", Filters())
+    with st.container(border=True):
+        panel.head(view, "metrics", result, (), None, "")
+        wanted = st.text_input(
+            tell("dictionary.search"),
+            key="metric",
+            bind="query-params",
+            placeholder=tell("dictionary.hint"),
+            label_visibility="collapsed",
+        )
+        words = (wanted or "").lower().split()
+        rows = [row for row in result.rows if all(word in " ".join(map(str, row.values())).lower() for word in words)]
+        st.caption(say("dictionary.found", found=len(rows), rows=len(result.rows)))
+        grid.show(
+            rows,
+            view.zone,
+            key=f"dictionary_{view.snapshot.id}",
+            columns=DICTIONARY,
+            alt=tell("panel.metrics.alt"),
+            absent=grid.ABSENT,
+        )
+
+
+def weekly(view: View) -> None:
+    """Choose a week, look at its topics, take them as CSV or as one zip."""
+    weeks = reported_weeks(view)
+    with st.container(border=True):
+        st.markdown(f"**{say('section.report.title')}**", help=say("section.report.about"))
+        if not weeks:
+            st.markdown(say("report.none"))
+            return
+        usual = min(1, len(weeks) - 1)
+        left, right = st.columns(2)
+        week = left.selectbox(tell("report.week"), weeks, usual, key="week", bind="query-params")
+        files = report(view, week or weeks[usual])
+        if week == weeks[0]:
+            st.caption(say("report.partial"))
+        topic = right.selectbox(tell("report.topic"), list(files), key="topic", bind="query-params")
+        name = topic or next(iter(files))
+        preview(view, files[name], name)
+        with st.container(horizontal=True):
+            save(f"{week}-{name}", files[name], "text/csv")
+            save(f"retrylens-{week}.zip", bundle(files), "application/zip", tell("report.whole"))
+
+
+def reported_weeks(view: View) -> list[str]:
+    """ISO weeks that the data touches in the chosen zone, newest first."""
+    span = view.snapshot.streams.get("all")
+    if span is None or span.first_us is None or span.newest_us is None:
+        return []
+    first, day = view.local(span.first_us).date(), view.local(span.newest_us).date()
+    weeks: list[str] = []
+    monday = day - timedelta(days=day.weekday())
+    while monday + timedelta(days=6) >= first and len(weeks) < MOST_WEEKS:
+        year, week, _ = monday.isocalendar()
+        weeks.append(f"{year}-W{week:02d}")
+        monday -= timedelta(days=7)
+    return weeks
+
+
+def report(view: View, week: str) -> dict[str, bytes]:
+    """The week's files by name, the same bytes as the command line writes."""
+    return _report(view.snapshot, str(view.snapshot.warehouse), view.snapshot.id, week, view.filters.zone)
+
+
+@st.cache_data(ttl=data.KEEP_S, max_entries=16, show_spinner=False)
+def _report(_snapshot: Snapshot, warehouse: str, id: str, week: str, zone: str) -> dict[str, bytes]:
+    return report_files(_snapshot, week, zone)
+
+
+def preview(view: View, content: bytes, name: str) -> None:
+    """A report file as a table; every cell as the file has it."""
+    rows = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+    st.caption(say("report.rows", rows=len(rows), size=len(content)))
+    st.dataframe(
+        rows.head(grid.MOST_SHOWN),
+        hide_index=True,
+        height=grid.HEIGHT if len(rows) > 10 else "auto",
+        key=f"report_{name}",
+        alt=tell("grid.alt", rows=len(rows)),
+        column_config={column: column.replace("_", " ") for column in rows.columns},
+    )
+
+
+def bundle(files: dict[str, bytes]) -> bytes:
+    """The files in one zip, which is the same whenever they are."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
+    return target.getvalue()
+
+
+def save(name: str, content: bytes, mime: str, label: str | None = None) -> None:
+    """A download; the digest in its name keeps two contents from sharing a file."""
+    stem, _, suffix = name.rpartition(".")
+    st.download_button(
+        label or name,
+        content,
+        file_name=f"{stem}-{panel.digest_of(content)}.{suffix}",
+        mime=mime,
+        key=f"save_{suffix}",
+        icon=":material/download:",
+        on_click="ignore",
+    )

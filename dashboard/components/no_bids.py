@@ -1,0 +1,125 @@
+"""Why partners declined: ranges, codes, partners, time, and who can do something about it."""
+
+from dashboard.charts import no_bids as charts
+from dashboard.charts import style, timeline
+from dashboard.charts.funnel import readable
+from dashboard.components import buckets, data, panel, tiles
+from dashboard.components.data import Sum
+from dashboard.components.view import View
+from dashboard.escape import markdown
+from dashboard.filters import Filters
+from dashboard.texts import say, tell
+
+MOST_ADVICE = 5
+"""So many remedies are written out above their table, the commonest reasons first."""
+
+LONGEST = 600
+
+GROUP = (
+    "grp",
+    "case class when 'reserved' then '18-499 reserved' when 'exchange' then '500+ exchange-specific' "
+    "when 'none' then 'no reason given' when 'invalid' then 'invalid code' "
+    "when 'unknown' then 'unknown to the log' else '0-17 listed' end",
+)
+
+
+def headline(view: View) -> None:
+    """No-bids, and the share of them that gives no reason."""
+    answers = data.table(
+        view.snapshot,
+        "outcomes",
+        view.filters,
+        shape=Sum((), ("attempts",), "outcome in ('bid', 'no_bid', 'answered_unknown')"),
+    ).total("attempts")
+    classes = data.table(view.snapshot, "no_bids", view.filters, shape=Sum(("class",), ("no_bids",)))
+    total = classes.total("no_bids")
+    silent = sum(row["no_bids"] for row in classes.of(**{"class": "none"}))
+    harmful = sum(row["no_bids"] for row in classes.rows if row["class"] in ("request", "traffic"))
+    tiles.show(
+        [
+            tiles.rate("no_bid_share", total, answers, unit=tell("unit.answers")),
+            tiles.rate("no_reason", silent, total, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
+            tiles.rate("harmful", harmful, total, unit=tell("unit.no_bids")),
+        ],
+        data.metric_texts(view.snapshot),
+    )
+
+
+def ranges(view: View) -> None:
+    """Codes in their ranges."""
+    result = data.table(view.snapshot, "no_bids", view.filters, shape=Sum((GROUP,), ("no_bids",)))
+    rows = sorted(result.rows, key=lambda row: -row["no_bids"])
+    panel.chart(view, "no_bid_groups", result, lambda: charts.groups(rows), n=result.total("no_bids"), unit="no-bids")
+
+
+def reasons(view: View, filters: Filters) -> None:
+    """Codes by name, and below them who fixes what."""
+    result = data.table(view.snapshot, "no_bids", filters, shape=Sum(("reason", "name", "class"), ("no_bids",)))
+    panel.chart(
+        view,
+        "no_bid_reasons",
+        result,
+        lambda: charts.reasons(result.rows),
+        metrics=("no_bids.no_bids",),
+        n=result.total("no_bids"),
+        unit="no-bids",
+    )
+
+
+def remedies(view: View) -> None:
+    """For each reason that occurs: who owns it and what to do."""
+    result = data.table(view.snapshot, "no_bids", view.filters, shape=Sum(("reason", "name", "class"), ("no_bids",)))
+    texts = data.nbr_texts(view.snapshot)
+    by_code = {str(row["code"]): row for row in texts if row["code"] is not None}
+    by_class = {row["class"]: row for row in texts if row["code"] is None}
+    total = result.total("no_bids")
+    rows = []
+    for row in sorted(result.rows, key=lambda row: -row["no_bids"]):
+        text = by_code.get(row["reason"]) or by_class.get(row["class"]) or {}
+        rows.append(
+            {
+                "reason": charts.reason_title(str(row["reason"]), row["name"]),
+                "class": readable(row["class"]),
+                "no_bids": row["no_bids"],
+                "share": style.ratio(row["no_bids"], total),
+                "owner": text.get("owner"),
+                "remedy": text.get("remedy"),
+            }
+        )
+    advice = [
+        say("no_bids.advice", reason=row["reason"], owner=row["owner"]) + " " + markdown(row["remedy"], LONGEST)
+        for row in rows[:MOST_ADVICE]
+        if row["remedy"]
+    ]
+    panel.table(view, "no_bid_remedies", result, rows, note="\n\n".join(advice))
+
+
+def by_partner(view: View) -> None:
+    """Each partner's mix of classes."""
+    result = data.table(view.snapshot, "no_bids", view.filters, shape=Sum(("partner", "class"), ("no_bids",)))
+    panel.chart(
+        view,
+        "no_bid_partners",
+        result,
+        lambda: charts.by_partner(result.rows),
+        metrics=("no_bids.no_reason_share",),
+        n=result.total("no_bids"),
+        unit="no-bids",
+    )
+
+
+def over_time(view: View) -> None:
+    """Classes over time."""
+    series = buckets.series(view, "no_bids", shape=Sum(("class",), ("no_bids",)))
+    found = buckets.filled(series.column(lambda row: readable(row["class"]), "no_bids"))
+    ordered = {readable(name): found[readable(name)] for name in charts.CLASSES if readable(name) in found}
+    panel.chart(
+        view,
+        "no_bid_time",
+        series.result,
+        lambda: timeline.stacked(
+            series.times, ordered, colours=charts.COLOURS, patterns=charts.PATTERNS, unit="no-bids"
+        ),
+        n=series.result.total("no_bids"),
+        unit="no-bids",
+    )

@@ -1,0 +1,67 @@
+"""How attempts end, over time."""
+
+from dashboard.charts import outcomes as charts
+from dashboard.charts import style, timeline
+from dashboard.components import buckets, data, panel
+from dashboard.components.data import Sum
+from dashboard.components.view import View
+from dashboard.filters import Filters
+from dashboard.texts import tell, title
+
+GROUP = (
+    "grp",
+    "case when outcome in ('bid', 'no_bid', 'answered_unknown', 'cancelled') then outcome "
+    "when outcome like 'not_sent%' then 'not_sent' else 'failure' end",
+)
+GROUPS = {
+    "bid": (style.BLUE, ""),
+    "no_bid": (style.SKY, ""),
+    "answered_unknown": (style.SKY, "."),
+    "failure": (style.RED, ""),
+    "cancelled": (style.GREEN, "/"),
+    "not_sent": (style.GREY, ""),
+}
+
+
+def groups_over_time(view: View, filters: Filters) -> None:
+    """Attempts by what kind of end they had: the sum over all partners at a glance."""
+    series = buckets.series(view, "outcomes", filters=filters, shape=Sum((GROUP,), ("attempts",)))
+    found = buckets.filled(series.column(lambda row: str(row["grp"]), "attempts"))
+    panel.chart(
+        view,
+        "outcome_groups",
+        series.result,
+        lambda: timeline.stacked(
+            series.times,
+            {title("ending", name): found[name] for name in GROUPS if name in found},
+            colours={title("ending", name): colour for name, (colour, _) in GROUPS.items()},
+            patterns={title("ending", name): shape for name, (_, shape) in GROUPS.items()},
+            unit=tell("unit.attempts"),
+        ),
+        metrics=("outcomes.attempts",),
+        n=series.result.total("attempts"),
+        unit=tell("unit.attempts"),
+    )
+
+
+def over_time(view: View, filters: Filters) -> None:
+    """Attempts by outcome, bids at the bottom, what was not sent at the top."""
+    series = buckets.series(view, "outcomes", filters=filters, shape=Sum(("outcome",), ("attempts",)))
+    found = buckets.filled(series.column(lambda row: str(row["outcome"]), "attempts"))
+    texts = data.outcome_texts(view.snapshot)
+    titles = {name: str(texts.get(name, {}).get("title") or name) for name in charts.OUTCOMES}
+    panel.chart(
+        view,
+        "outcome_time",
+        series.result,
+        lambda: timeline.stacked(
+            series.times,
+            {titles[name]: found[name] for name in charts.OUTCOMES if name in found},
+            colours={titles[name]: colour for name, (colour, _) in charts.OUTCOMES.items()},
+            patterns={titles[name]: shape for name, (_, shape) in charts.OUTCOMES.items()},
+            unit=tell("unit.attempts"),
+        ),
+        metrics=("outcomes.attempts",),
+        n=series.result.total("attempts"),
+        unit=tell("unit.attempts"),
+    )

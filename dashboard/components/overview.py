@@ -1,0 +1,223 @@
+"""The first page: what needs attention, the headline figures, the partners."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from dashboard.charts import style
+from dashboard.components import attention, buckets, data, limits, panel, tiles
+from dashboard.components.attention import Finding
+from dashboard.components.data import Only, Result, Sum
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View
+from dashboard.escape import plain
+from dashboard.texts import say, tell, title
+
+MOST_FINDINGS = 6
+MOST_MORE = 60
+ICONS = {
+    "never": ":material/block:",
+    "disable": ":material/toggle_off:",
+    "open": ":material/electric_bolt:",
+    "throttled": ":material/speed:",
+}
+VERDICT_ORDER = ("never", "disable", "watch", "keep", "too_few")
+
+
+def needs_attention(view: View) -> None:
+    """Findings in plain sentences, each with who acts, what to do and where to look."""
+    found = attention.findings(
+        data.table(view.snapshot, "flags", view.everywhere).rows,
+        data.table(view.snapshot, "breakers", view.everywhere).rows,
+        data.table(view.snapshot, "rate_limits", view.filters).rows,
+        view.end_us,
+        data.reason_titles(view.snapshot),
+    )
+    with st.container(border=True):
+        st.markdown(f"**{say('finding.title', n=len(found))}**", help=say("finding.about"))
+        if not found:
+            st.markdown(f":material/check_circle: {say('finding.none')}")
+        for finding in found[:MOST_FINDINGS]:
+            one(view, finding)
+        if len(found) > MOST_FINDINGS:
+            with st.expander(say("finding.more", n=len(found) - MOST_FINDINGS)):
+                for finding in found[MOST_FINDINGS : MOST_FINDINGS + MOST_MORE]:
+                    one(view, finding)
+                if len(found) > MOST_FINDINGS + MOST_MORE:
+                    st.caption(say("finding.rest", n=len(found) - MOST_FINDINGS - MOST_MORE))
+
+
+def one(view: View, finding: Finding) -> None:
+    """One finding."""
+    said, link = st.columns([7, 1], vertical_alignment="center", gap="small")
+    with said, st.container(gap=None):
+        st.markdown(f"{ICONS[finding.kind]} {say(f'finding.{finding.text}', **finding.values)}")
+        st.caption(say(f"finding.remedy_{finding.kind}", **finding.values))
+    with link:
+        st.page_link(
+            view.page("partner") if finding.partner else view.page(finding.page),
+            label=tell("finding.link"),
+            icon=":material/arrow_forward:",
+            query_params={"name": plain(finding.partner)} if finding.partner else None,
+        )
+
+
+def headline(view: View) -> None:
+    """The figures of the range, both streams."""
+    shown: list[Tile] = []
+    if data.has_stream(view.snapshot, "exchange"):
+        shown += exchange(view)
+    shown += limited(view)
+    shown += limits.postback_tiles(view, view.filters)
+    tiles.show(shown, data.metric_texts(view.snapshot))
+
+
+def exchange(view: View) -> list[Tile]:
+    """Calls, their success, what retries add, and wins."""
+    only = "stream = 'exchange'"
+    now = data.table(view.snapshot, "figures", view.filters, shape=Only(only))
+    calls = buckets.series(view, "figures", shape=Only(only))
+    row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
+    tried = data.table(view.snapshot, "retries", view.filters, shape=Sum((), ("retries", "successes"), only))
+    trend = buckets.series(view, "retries", shape=Sum((), ("retries", "successes"), only))
+    funnel = {
+        row["stage"]: row
+        for row in data.table(view.snapshot, "funnel", view.filters, shape=Only("funnel = 'call'")).rows
+    }
+    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
+    return [
+        Tile(
+            "calls",
+            style.short(row["calls"]) if now.rows else "0",
+            metric="calls.calls",
+            trend=calls.line("calls"),
+            chart="bar",
+            note=tell("tile.attempts", n=style.short(row["attempts_sent"])),
+        ),
+        tiles.rate(
+            "effective",
+            row["answered_calls"],
+            row["judged_calls"],
+            metric="calls.effective_success",
+            unit=tell("unit.calls"),
+            trend=calls.line("answered_calls", "judged_calls"),
+        ),
+        tiles.rate(
+            "retry_success",
+            tried.total("successes"),
+            tried.total("retries"),
+            metric="retries.success_rate",
+            unit=tell("unit.retries"),
+            trend=trend.line("successes", "retries"),
+        ),
+        Tile(
+            "amplification",
+            style.UNKNOWN if amplified is None else f"{amplified:.3f}",
+            metric="calls.amplification",
+            n=row["calls_sent"],
+            unit=tell("unit.calls"),
+            trend=calls.line("attempts_sent", "calls_sent"),
+        ),
+        tiles.rate(
+            "won",
+            funnel["won"]["count"],
+            funnel["bid"]["count"],
+            metric="funnel.won",
+            unit=tell("unit.bids"),
+            trend=won(view),
+        ),
+    ]
+
+
+def won(view: View) -> list[float]:
+    """Won calls per call with a bid, by time."""
+    series = buckets.series(
+        view,
+        "funnel",
+        shape=Sum(
+            (),
+            (
+                ("won", "sum(count) filter (stage = 'won')::bigint"),
+                ("bid", "sum(count) filter (stage = 'bid')::bigint"),
+            ),
+            "funnel = 'call'",
+        ),
+    )
+    return series.line("won", "bid")
+
+
+def limited(view: View) -> list[Tile]:
+    """The 429 rate over everything that was asked."""
+    shape = Sum((), limits.COUNTS)
+    whole = data.table(view.snapshot, "rate_limits", view.filters, shape=shape)
+    return [
+        tiles.rate(
+            "limited",
+            whole.total("limited"),
+            whole.total("requests"),
+            metric="rate_limits.rate",
+            unit=tell("unit.requests"),
+            trend=buckets.series(view, "rate_limits", shape=shape).line("limited", "requests"),
+        )
+    ]
+
+
+def partners(view: View) -> None:
+    """One row a partner and key; a click opens it."""
+    calls = data.table(view.snapshot, "calls", view.filters)
+    tried = by_partner(
+        data.table(view.snapshot, "retries", view.filters, shape=Sum(("stream", "partner"), ("retries", "successes")))
+    )
+    limited = by_partner(
+        data.table(view.snapshot, "rate_limits", view.filters, shape=Sum(("stream", "partner"), limits.COUNTS))
+    )
+    slow = {row["partner"]: row["p95_ms"] for row in data.table(view.snapshot, "latency", view.filters).rows}
+    worst = worst_verdicts(data.table(view.snapshot, "flags", view.everywhere).rows)
+    rows = [
+        {
+            "partner": row["partner"],
+            "stream": title("stream", row["stream"]),
+            "calls": row["calls"],
+            "effective_success": row["effective_success"],
+            "amplification": row["amplification"],
+            "retries": row["retries"],
+            "retry_success": rate_of(tried, row, "successes", "retries"),
+            "limited_rate": rate_of(limited, row, "limited", "requests"),
+            "p95_ms": slow.get(row["partner"]) if row["stream"] == "exchange" else None,
+            "verdict": title("verdict", worst.get((row["stream"], row["partner"]), "none")),
+        }
+        for row in sorted(calls.rows, key=lambda row: (row["stream"], -row["calls"], row["partner"]))
+    ]
+
+    def open_partner(index: int) -> None:
+        st.switch_page(view.page("partner"), query_params={"name": plain(rows[index]["partner"])})
+
+    panel.table(
+        view,
+        "partners",
+        calls,
+        rows,
+        metrics=("calls.effective_success", "calls.amplification"),
+        on_select=open_partner,
+    )
+
+
+def by_partner(result: Result) -> dict[tuple[str, str], data.Row]:
+    """Rows by stream and partner."""
+    return {(row["stream"], row["partner"]): row for row in result.rows}
+
+
+def rate_of(found: dict[tuple[str, str], data.Row], row: data.Row, part: str, whole: str) -> float | None:
+    """A ratio of the partner's row in another table."""
+    other = found.get((row["stream"], row["partner"]))
+    return None if other is None else style.ratio(other[part], other[whole])
+
+
+def worst_verdicts(flags: Sequence[data.Row]) -> dict[tuple[str, str], str]:
+    """For each stream and partner the worst verdict on one of its triggers."""
+    worst: dict[tuple[str, str], str] = {}
+    for row in flags:
+        if row["trigger"] != "*" and row["partner"] != "*":
+            key = (row["stream"], row["partner"])
+            worst[key] = min(worst.get(key, VERDICT_ORDER[-1]), row["verdict"], key=VERDICT_ORDER.index)
+    return worst

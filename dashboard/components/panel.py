@@ -1,0 +1,132 @@
+"""A chart with all that belongs to it: what it means, its numbers as a table, its SQL, its CSV."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from dashboard.charts.style import UNKNOWN
+from dashboard.components import data, explain, grid
+from dashboard.components.data import Result, Row
+from dashboard.components.view import View
+from dashboard.texts import say, tell
+
+DETAILS_HEIGHT = 220
+"""Pixels of the table and of the statement behind the door: both in sight at once."""
+
+CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
+
+
+def chart(
+    view: View,
+    name: str,
+    result: Result,
+    draw: Callable[[], go.Figure],
+    *,
+    metrics: Sequence[str] = (),
+    n: float | None = None,
+    unit: str = "",
+    note: str = "",
+    empty: bool | None = None,
+) -> None:
+    """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words."""
+    with st.container(border=True):
+        head(view, name, result, metrics, n, unit)
+        if note:
+            st.caption(note)
+        if empty if empty is not None else not result.rows:
+            nothing(name)
+        else:
+            st.plotly_chart(
+                draw(), key=f"chart_{name}", config=CONFIG, alt=tell(f"panel.{name}.alt", n=n if n is None else int(n))
+            )
+
+
+def head(view: View, name: str, result: Result, metrics: Sequence[str], n: float | None, unit: str) -> None:
+    """The panel's title with its explanation, and the door to its data."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        st.markdown(f"**{say(f'panel.{name}.title')}**", help=about(view, name, metrics, n, unit), width="content")
+        details(view, name, result)
+
+
+def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: str) -> str:
+    """What the panel shows, the definition of each of its metrics, and n."""
+    texts = data.metric_texts(view.snapshot)
+    parts = [say(f"panel.{name}.about"), *(explain.metric(texts, metric) for metric in metrics)]
+    if n is not None:
+        parts.append(say("explain.n", n=int(n), unit=unit))
+    return "\n\n".join(part for part in parts if part)
+
+
+def details(view: View, name: str, result: Result) -> None:
+    """The rows as a table and as CSV, and the statement behind them."""
+    with st.popover(tell("panel.data"), icon=":material/table_view:", type="tertiary", key=f"details_{name}"):
+        if result.rows:
+            grid.show(result.rows, view.zone, key=f"rows_{name}_{view.snapshot.id}", height=DETAILS_HEIGHT)
+        else:
+            st.caption(say("panel.no_rows"))
+        download(view, result, key=f"csv_{name}")
+        st.caption(say("panel.sql", snapshot=f"snapshots/{view.snapshot.id}.duckdb"))
+        st.code(result.sql, language="sql", height=DETAILS_HEIGHT)
+
+
+def download(view: View, result: Result, key: str) -> None:
+    """A button that saves rows as CSV; the name carries a digest, so that no two contents share a file."""
+    content = data.csv_of(view.snapshot, result)
+    st.download_button(
+        tell("panel.csv"),
+        content,
+        file_name=f"{result.name}-{digest_of(content)}.csv",
+        mime="text/csv",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def digest_of(content: bytes) -> str:
+    """A few letters that stand for a file's content."""
+    return hashlib.sha256(content).hexdigest()[:10]
+
+
+def nothing(name: str) -> None:
+    """Says that there is nothing, and what that means here."""
+    st.markdown(f":material/do_not_disturb_on: {say(f'panel.{name}.empty')}")
+
+
+def table(
+    view: View,
+    name: str,
+    result: Result,
+    rows: Sequence[Row],
+    *,
+    columns: Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
+    note: str = "",
+    on_select: Callable[[int], None] | None = None,
+    absent: str = UNKNOWN,
+) -> None:
+    """A panel that is a table: `rows` as they read best, with the result they come from behind the door."""
+    with st.container(border=True):
+        head(view, name, result, metrics, None, "")
+        if note:
+            st.caption(note)
+        if not rows:
+            nothing(name)
+            return
+        key = f"grid_{name}_{view.snapshot.id}_{digest(result.sql)}"
+        grid.show(
+            rows,
+            view.zone,
+            key=key,
+            columns=columns,
+            on_select=on_select,
+            alt=tell(f"panel.{name}.alt"),
+            absent=absent,
+        )
+
+
+def digest(text: str) -> str:
+    """A few letters that tell two statements apart: a selection must not outlive the rows it was made in."""
+    return digest_of(text.encode())

@@ -1,0 +1,223 @@
+"""What retries earn, what they cost, and which to switch off."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from dashboard.charts import retries as charts
+from dashboard.charts import style, timeline
+from dashboard.components import buckets, data, panel, tiles
+from dashboard.components.data import Only, Sum
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View, clock
+from dashboard.filters import Filters, epoch_us
+from dashboard.text import scalar
+from dashboard.texts import say, tell, title
+
+MARKS = {"never": "✕", "disable": "✕", "watch": "!", "keep": "✓", "too_few": "·"}
+FLAG_COLUMNS = (
+    "verdict",
+    "partner",
+    "trigger",
+    "retries",
+    "successes",
+    "upper_bound",
+    "last_success",
+    "retries_per_day",
+    "ms_saved_per_day",
+    "bids_at_risk",
+    "revenue_at_risk",
+)
+
+
+def headline(view: View, stream: str) -> None:
+    """Retry success, recovered calls, effective success and amplification of one stream."""
+    calls = buckets.series(view, "figures", shape=Only(of(stream)))
+    now = data.table(view.snapshot, "figures", view.filters, shape=Only(of(stream)))
+    row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
+    tried = buckets.series(view, "retries", shape=Sum((), ("retries", "successes"), of(stream)))
+    whole = data.table(view.snapshot, "retries", view.filters, shape=Sum((), ("retries", "successes"), of(stream)))
+    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
+    tiles.show(
+        [
+            tiles.rate(
+                "retry_success",
+                whole.total("successes"),
+                whole.total("retries"),
+                metric="retries.success_rate",
+                unit=tell("unit.retries"),
+                trend=tried.line("successes", "retries"),
+            ),
+            tiles.rate(
+                "recovered",
+                row["recovered"],
+                row["retried"],
+                metric="calls.recovered_share",
+                unit=tell("unit.retried"),
+                trend=calls.line("recovered", "retried"),
+            ),
+            tiles.rate(
+                "effective",
+                row["answered_calls"],
+                row["judged_calls"],
+                metric="calls.effective_success",
+                unit=tell("unit.calls"),
+                trend=calls.line("answered_calls", "judged_calls"),
+            ),
+            tiles.rate(
+                "actual",
+                row["answered_attempts"],
+                row["judged_attempts"],
+                metric="calls.actual_success",
+                unit=tell("unit.attempts"),
+                trend=calls.line("answered_attempts", "judged_attempts"),
+            ),
+            Tile(
+                "amplification",
+                style.UNKNOWN if amplified is None else f"{amplified:.3f}",
+                metric="calls.amplification",
+                n=row["calls_sent"],
+                unit=tell("unit.calls"),
+                trend=calls.line("attempts_sent", "calls_sent"),
+            ),
+        ],
+        data.metric_texts(view.snapshot),
+    )
+
+
+def flags(view: View, filters: Filters, stream: str | None = None) -> None:
+    """The verdicts of this moment with their evidence, worst first."""
+    result = data.table(view.snapshot, "flags", filters, shape=Only(of(stream)) if stream else None)
+    titles = data.reason_titles(view.snapshot)
+    rows = [
+        row
+        | {
+            "verdict": f"{MARKS.get(row['verdict'], '')} {title('verdict', row['verdict'])}",
+            "trigger": "*" if row["trigger"] == "*" else titles.get(row["trigger"], row["trigger"]),
+            "last_success": moment(view, row["last_success"]),
+            "revenue_at_risk": money(row["revenue_at_risk"]),
+            "retries_per_day": round(row["retries_per_day"], 1),
+            "ms_saved_per_day": None if row["ms_saved_per_day"] is None else round(float(row["ms_saved_per_day"])),
+        }
+        for row in result.rows
+    ]
+    bad = sum(row["verdict"] in ("never", "disable") for row in result.rows)
+    note = say("flags.bad", bad=bad, rows=len(rows)) if bad else say("flags.none", rows=len(rows))
+    panel.table(
+        view,
+        "flags",
+        result,
+        rows,
+        columns=FLAG_COLUMNS,
+        metrics=("flags.verdict", "flags.upper_bound"),
+        note=note if rows else "",
+    )
+
+
+def heatmap(view: View, filters: Filters, stream: str) -> None:
+    """Success by partner, trigger and retry number."""
+    result = data.table(view.snapshot, "retries", filters, shape=Only(of(stream)))
+    lines = len({(row["partner"], row["trigger"]) for row in result.rows})
+    numbers = len({row["retry_no"] for row in result.rows})
+    more = say("retries.per_cent") if numbers > charts.MOST_TOLD else ""
+    if numbers > charts.MOST_NUMBERS:
+        more += " " + say("retries.numbers", shown=charts.MOST_NUMBERS, numbers=numbers)
+    panel.chart(
+        view,
+        "retry_heatmap",
+        result,
+        lambda: charts.heatmap(result.rows, data.reason_titles(view.snapshot)),
+        metrics=("retries.success_rate",),
+        n=result.total("retries"),
+        unit=tell("unit.retries"),
+        note=f"{cut(lines)} {more}".strip(),
+    )
+
+
+def successes(view: View, stream: str) -> None:
+    """Effective against actual success."""
+    result = data.table(view.snapshot, "calls", view.filters, shape=Only(of(stream)))
+    panel.chart(
+        view,
+        "effective_actual",
+        result,
+        lambda: charts.actual_and_effective(result.rows),
+        metrics=("calls.effective_success", "calls.actual_success"),
+        n=result.total("calls_sent"),
+        unit=tell("unit.calls"),
+        note=cut(len(result.rows)),
+    )
+
+
+def amplification(view: View, stream: str) -> None:
+    """Attempts per call against the budget lines."""
+    result = data.table(view.snapshot, "calls", view.filters, shape=Only(of(stream)))
+    panel.chart(
+        view,
+        "amplification",
+        result,
+        lambda: charts.amplification(result.rows),
+        metrics=("calls.amplification",),
+        n=result.total("calls_sent"),
+        unit=tell("unit.calls"),
+        note=cut(len(result.rows)),
+    )
+
+
+def amplification_time(view: View, stream: str) -> None:
+    """The busiest partners' amplification over time."""
+    series = buckets.series(view, "calls", shape=Only(of(stream)))
+    lines = series.rates(lambda row: str(row["partner"]), "attempts_sent", "calls_sent")
+    panel.chart(
+        view,
+        "amplification_time",
+        series.result,
+        lambda: timeline.rates(
+            series.times,
+            lines,
+            unit=tell("unit.attempts_per_call"),
+            as_percent=False,
+            budgets=charts.BUDGETS,
+            floor=0.98,
+        ),
+        metrics=("calls.amplification",),
+        n=series.result.total("calls_sent"),
+        unit=tell("unit.calls"),
+    )
+
+
+def fate(view: View, filters: Filters, stream: str) -> None:
+    """How calls ended whose original failed."""
+    result = data.table(view.snapshot, "fate", filters, shape=Only(of(stream)))
+    panel.chart(
+        view,
+        "fate",
+        result,
+        lambda: charts.fate(result.rows),
+        metrics=("fate.calls",),
+        n=result.total("calls"),
+        unit=tell("unit.failed_calls"),
+    )
+
+
+def moment(view: View, at: datetime | None) -> str:
+    """When a retry last succeeded, in local time; none in the window is known to be none."""
+    if at is None:
+        return tell("flags.no_success")
+    return clock(view.local(epoch_us(at.replace(tzinfo=UTC))))
+
+
+def money(amounts: Mapping[str, object] | None) -> str | None:
+    """Amounts by currency; none is said, unknown stays None."""
+    if amounts is None:
+        return None
+    return "; ".join(f"{currency} {scalar(amount)}" for currency, amount in amounts.items()) or tell("flags.no_money")
+
+
+def of(stream: str | None) -> str:
+    """SQL condition on the stream."""
+    return f"stream = '{stream}'"
+
+
+def cut(lines: int) -> str:
+    """Says how many lines a chart leaves out; nothing where it has all."""
+    return say("panel.cut", shown=style.MOST_ROWS, rows=lines) if lines > style.MOST_ROWS else ""

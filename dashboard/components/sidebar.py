@@ -1,0 +1,96 @@
+"""The filters beside every page. They live in the address, so that a view can be kept, sent and reloaded."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from zoneinfo import available_timezones
+
+import streamlit as st
+
+from dashboard.components import data
+from dashboard.components.view import ALL, CUSTOM, DEFAULT_RANGE, PRESETS, View, preset_start
+from dashboard.escape import plain
+from dashboard.filters import Filters, parse_moment, utc
+from dashboard.snapshot import Snapshot
+from dashboard.texts import say, tell
+
+
+def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
+    """Draws the filters and returns what they say."""
+    span = snapshot.streams.get("all")
+    first, newest = (span.first_us, span.newest_us) if span else (None, None)
+    with st.sidebar:
+        choice = (
+            st.selectbox(
+                tell("filter.range"),
+                [*PRESETS, ALL, CUSTOM],
+                list(PRESETS).index(DEFAULT_RANGE),
+                key="range",
+                bind="query-params",
+                help=say("filter.range_help"),
+            )
+            or DEFAULT_RANGE
+        )
+        typed = _custom(first, newest) if choice == CUSTOM else (None, None)
+        partners = _partners(snapshot)
+        zone = _zone(snapshot)
+        everywhere = Filters(partners=partners, zone=zone)
+        start, end = _range(choice, typed, zone, newest)
+        filters = replace(everywhere, frm_us=start, to_us=end)
+        st.caption(say("filter.snapshot", snapshot=snapshot.id))
+    if newest is None:
+        return View(snapshot, filters, everywhere, None, None, pages)
+    begin = first if start is None or first is None else max(start, first)
+    return View(snapshot, filters, everywhere, begin, newest + 1 if end is None else end, pages)
+
+
+def _range(
+    choice: str, typed: tuple[datetime | None, datetime | None], zone: str, newest: int | None
+) -> tuple[int | None, int | None]:
+    if choice == CUSTOM:
+        start, end = (instant(moment, zone) for moment in typed)
+        if start is not None and end is not None and start > end:
+            st.warning(tell("filter.swapped"), icon=":material/swap_horiz:")
+            return end, start
+        return start, end
+    if choice == ALL or newest is None:
+        return None, None
+    return preset_start(choice, newest), None
+
+
+def _custom(first: int | None, newest: int | None) -> tuple[datetime | None, datetime | None]:
+    low = utc(first).replace(hour=0, minute=0, second=0, microsecond=0) if first is not None else None
+    high = utc(newest) if newest is not None else None
+    hint = say("filter.custom_help", first=f"{low:%Y-%m-%d}", newest=f"{high:%Y-%m-%d %H:%M}") if low and high else None
+    low_end, high_end = datetime(2000, 1, 1), datetime(2101, 1, 1)
+    start = st.datetime_input(
+        tell("filter.from"), None, low_end, high_end, key="from", bind="query-params", help=hint, step=60
+    )
+    end = st.datetime_input(tell("filter.to"), None, low_end, high_end, key="to", bind="query-params", step=60)
+    return start, end
+
+
+def _partners(snapshot: Snapshot) -> tuple[str, ...]:
+    chosen = st.multiselect(
+        tell("filter.partner"),
+        data.partner_names(snapshot),
+        key="partner",
+        bind="query-params",
+        format_func=plain,
+        placeholder=tell("filter.all_partners"),
+        help=say("filter.partner_help"),
+    )
+    return tuple(chosen)
+
+
+def _zone(snapshot: Snapshot) -> str:
+    zones = sorted(available_timezones())
+    usual = snapshot.settings.get("zone", "UTC")
+    index = zones.index(usual) if usual in zones else zones.index("UTC")
+    return st.selectbox(tell("filter.zone"), zones, index, key="zone", bind="query-params") or usual
+
+
+def instant(local: datetime | None, zone: str) -> int | None:
+    """A chosen local time in epoch microseconds."""
+    return None if local is None else parse_moment(local.isoformat(" ", "seconds"), zone, tell("filter.range"))

@@ -1,0 +1,80 @@
+"""What a page looks at: the snapshot, the filters chosen beside it, and the page's own clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+
+from dashboard.filters import Filters, utc
+from dashboard.snapshot import Snapshot
+
+MINUTE_US = 60_000_000
+PRESETS = {"1h": 3_600, "24h": 86_400, "7d": 604_800}
+"""Ranges that end with the newest data, in seconds."""
+
+DEFAULT_RANGE = "24h"
+ALL, CUSTOM = "All", "Custom"
+
+
+@dataclass(frozen=True)
+class View:
+    """One rerun's choices. `start_us` and `end_us` bound the data looked at; both None where there is no data."""
+
+    snapshot: Snapshot
+    filters: Filters
+    everywhere: Filters
+    start_us: int | None
+    end_us: int | None
+    pages: Mapping[str, Any]
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone in which times are written."""
+        return ZoneInfo(self.filters.zone)
+
+    def local(self, moment_us: int) -> datetime:
+        """Epoch microseconds as a naive local time: charts and tables know no zones."""
+        return utc(moment_us).replace(tzinfo=UTC).astimezone(self.zone).replace(tzinfo=None)
+
+    def page(self, name: str) -> Any:
+        """The page of that name, for links."""
+        return self.pages[name]
+
+
+def preset_start(choice: str, newest_us: int) -> int:
+    """Begin of a preset range: whole minutes, up to and with the minute of the newest event."""
+    return (newest_us // MINUTE_US + 1) * MINUTE_US - PRESETS[choice] * 1_000_000
+
+
+def remember(view: View) -> None:
+    """Keeps the view for the page that runs next."""
+    st.session_state["_view"] = view
+
+
+def current() -> View:
+    """The view of this rerun."""
+    view: View = st.session_state["_view"]
+    return view
+
+
+def clock(moment: datetime) -> str:
+    """A local time as pages write it."""
+    return f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def age(seconds: float) -> str:
+    """How long ago, in words."""
+    if seconds < 0:
+        return "ahead of this clock"
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit} ago" if size > 60 else f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
+def now_us() -> int:
+    """This machine's clock in epoch microseconds."""
+    return (datetime.now(UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -1,0 +1,105 @@
+"""Every page in Chromium: it draws, says nothing wrong in the console, and asks nobody but this machine."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dashboard import texts
+from tests import warehouses
+from tests.browser.screenshots import FOLDER, THEMES, WIDTHS, shoot_all
+from tests.browser.site import PAGES, Watch, served, settle, visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+WIDER_THAN_SCREEN = (
+    "() => document.querySelector('[data-testid=stMain]').scrollWidth"
+    " - document.querySelector('[data-testid=stMain]').clientWidth"
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_draws_and_stays_at_home(site: str, page: Page, watch: Watch, name: str) -> None:
+    visit(page, site, PAGES[name])
+    expect(page.locator("h1").first).to_have_text(texts.tell(f"{name}.title"))
+    expect(page.get_by_text("Newest event 2026").first).to_be_visible()
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert watch.errors == []
+    assert watch.strangers == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_hostile_names_fetch_run_and_stretch_nothing(hostile_site: str, page: Page, watch: Watch, name: str) -> None:
+    visit(page, hostile_site, f"{PAGES[name]}?range=All")
+    assert page.locator("img[src*=evil], a[href^='http://evil'], .katex").count() == 0
+    assert page.evaluate(WIDER_THAN_SCREEN) <= 0
+    assert watch.errors == []
+    assert watch.strangers == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_fits_a_phone(site: str, page: Page, name: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, site, PAGES[name])
+    assert page.evaluate(WIDER_THAN_SCREEN) <= 0
+
+
+def test_filters_survive_reload_and_change_of_page(site: str, page: Page) -> None:
+    visit(page, site, "retries?range=1h&partner=flakywire&zone=Europe/Kyiv")
+    expect(page.get_by_text("(Europe/Kyiv)").first).to_be_visible()
+    page.reload()
+    settle(page)
+    assert "range=1h" in page.url
+    assert "partner=flakywire" in page.url
+    page.locator("[data-testid=stSidebarNav] a", has_text="Funnel").click()
+    expect(page.locator("h1").first).to_have_text("Funnel")
+    settle(page)
+    assert "range=1h" in page.url
+    assert "partner=flakywire" in page.url
+    assert "zone=Europe" in page.url
+
+
+def test_bogus_filters_are_dropped(site: str, page: Page, watch: Watch) -> None:
+    visit(page, site, "?range=yesterday&partner=nobody&zone=Mars&from=soon")
+    expect(page.locator("h1").first).to_have_text("Overview")
+    assert "yesterday" not in page.url
+    assert "nobody" not in page.url
+    assert watch.errors == []
+
+
+def test_finding_leads_to_its_partner(site: str, page: Page) -> None:
+    visit(page, site, "?range=All")
+    page.locator("[data-testid=stMain] [data-testid=stPageLink] a", has_text="Open").first.click()
+    expect(page.locator("h1").first).to_have_text("Partner")
+    settle(page)
+    assert "name=" in page.url
+
+
+def test_chart_has_a_description_and_its_sql_one_click_away(site: str, page: Page) -> None:
+    visit(page, site, "funnel?range=All")
+    expect(
+        page.locator("[data-testid=stPlotlyChart][aria-label*='call funnel'], [aria-label*='call funnel']").first
+    ).to_be_attached()
+    page.get_by_role("button", name="Data · SQL").first.click()
+    expect(page.locator("[data-testid=stPopoverBody] code", has_text="from").first).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("[data-testid=stPopoverBody] [data-testid=stDownloadButton] button").click()
+    content = Path(download.value.path()).read_text(encoding="utf-8")
+    assert content.startswith("funnel,position,stage,count,of_previous,of_first\ncall,1,considered,")
+
+
+def test_new_snapshot_appears_by_itself(tmp_path: Path, page: Page) -> None:
+    warehouse = warehouses.one_partner(tmp_path)
+    with served(warehouse) as address:
+        visit(page, address, "partner?range=All")
+        expect(page.get_by_text("10:00:29").first).to_be_visible()
+        later = [{"event": "attempt", "ts": "2026-09-14T11:30:00Z", "auction_id": "z", "partner": "calm"}]
+        warehouses.command("ingest", warehouses.write(tmp_path / "later.jsonl", later), "--warehouse", warehouse)
+        expect(page.get_by_text("11:30:00").first).to_be_visible()
+        assert "range=All" in page.url
+
+
+def test_screenshots_of_all_pages_in_both_themes_and_widths(site: str, browser: Browser) -> None:
+    taken = shoot_all(browser, site, FOLDER)
+    assert len(taken) == len(PAGES) * len(THEMES) * len(WIDTHS)
+    assert all(path.stat().st_size > 10_000 for path in taken)

@@ -1,0 +1,284 @@
+"""Charts are functions from rows to figures: what they draw, what they leave open, and that names stay names."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from dashboard.charts import auction, bars, breakers, funnel, latency, limits, no_bids, retries, style, timeline
+from dashboard.components import attention
+from dashboard.escape import LABEL_LIMIT, brief, markdown, plain, plotly
+
+NOON = datetime(2026, 9, 14, 12)
+HOURS = [NOON + timedelta(hours=hour) for hour in range(4)]
+
+
+# Escapes
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("dsp-a", "dsp-a"),
+        ("  two   words\n", "two words"),
+        ("a\x00b\x1b[31m", "a\ufffdb\ufffd[31m"),
+        ("left\u202eright", "left\ufffdright"),
+        ("half \ud800", "half \ufffd"),
+        ("\u00fcber \U0001f600", "\u00fcber \U0001f600"),
+        ("x" * 60, "x" * 60),
+    ],
+)
+def test_plain_shows_one_visible_line(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_long_names_are_cut_and_stay_apart() -> None:
+    one, two = plain("a" * 10_000 + "1"), plain("a" * 10_000 + "2")
+    assert len(one) <= LABEL_LIMIT
+    assert one != two
+    assert brief("a" * 100, 10) == "a" * 9 + "…"
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("![x](http://e.example)", "\\!\\[x\\]\\(http\\:\u2060\\/\\/e\\.example\\)"),
+        (":red[x]", "\\:\u2060red\\[x\\]"),
+        ("$x$", "\\$x\\$"),
+        ("<b>", "\\<b\\>"),
+        ("a@b.example", "a\\@\u2060b\\.example"),
+        ("www.e.example", "www\u2060\\.e\\.example"),
+        ("a->b", "a\\-\u2060\\>b"),
+        ("12:30:45", "12\\:30\\:45"),
+    ],
+)
+def test_markdown_escapes_every_mark(text: str, escaped: str) -> None:
+    assert markdown(text) == escaped
+
+
+def test_plotly_escapes_tags_templates_and_formulas() -> None:
+    assert plotly("<b>%{x}</b> $y$ & z") == "&lt;b&gt;%&#123;x&#125;&lt;/b&gt; &#36;y&#36; &amp; z"
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "unknown"), (0, "0.0 %"), (0.0004, "<0.1 %"), (0.123, "12.3 %"), (0.9999, ">99.9 %"), (1, "100.0 %")],
+)
+def test_percent(value: float | None, shown: str) -> None:
+    assert style.percent(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, "unknown"), (0, "0"), (9_999, "9,999"), (12_400, "12.4k"), (1_234_567, "1.2M")]
+)
+def test_short_counts(value: int | None, shown: str) -> None:
+    assert style.short(value) == shown
+
+
+def test_count_and_ratio_keep_unknown_apart_from_zero() -> None:
+    assert (style.count(None), style.count(0), style.count(1_234_567)) == ("unknown", "0", "1,234,567")
+    assert (style.ratio(0, 5), style.ratio(None, 5), style.ratio(3, 0)) == (0, None, None)
+
+
+# Charts
+
+
+def test_funnel_names_a_stage_without_evidence() -> None:
+    rows = [
+        {"position": 2, "stage": "sent", "count": 8, "of_previous": 0.8},
+        {"position": 1, "stage": "considered", "count": 10, "of_previous": None},
+        {"position": 3, "stage": "clicked", "count": None, "of_previous": None},
+    ]
+    bar = funnel.stages(rows).data[0]
+    assert list(bar.x) == [10, 8, 0]
+    assert list(bar.text) == ["10", "8 · 80.0 %", "unknown"]
+
+
+def test_rates_leave_gaps_where_nothing_was_measured_and_draw_zero() -> None:
+    figure = timeline.rates(HOURS, {"a": [(0, 10), (None, None), (5, 10), (0, 0)]}, unit="requests")
+    assert list(figure.data[0].y) == [0.0, None, 0.5, None]
+    assert figure.data[0].connectgaps is False
+
+
+def test_lone_points_get_marks() -> None:
+    assert timeline.alone([None, 0.5, None])
+    assert not timeline.alone([0.1, 0.5, None])
+
+
+def test_stacked_bars_tell_share_and_n() -> None:
+    figure = timeline.stacked(
+        HOURS[:2], {"bid": [3, 0], "no-bid": [1, 4]}, colours={}, patterns={"bid": "/"}, unit="attempts"
+    )
+    assert list(figure.data[0].y) == [3, 0]
+    assert tuple(figure.data[0].customdata[0]) == ("3", "4", "75.0 %")
+    assert figure.data[0].marker.pattern.shape == "/"
+
+
+def test_heatmap_tells_rate_n_and_interval_and_leaves_unmade_retries_empty() -> None:
+    rows = [retry("a", "timeout", 1, 100, 2), retry("a", "timeout", 2, 10, 5), retry("b", "reset", 1, 4, 4)]
+    figure = retries.heatmap(rows, {"timeout": "Timeout"})
+    cells = figure.data[0]
+    assert [list(line) for line in cells.z] == [[0.02, 0.5], [1.0, None]]
+    assert cells.text[0][0] == "2.0 %<br>n 100"
+    assert "95 % interval 1.0 % to 9.0 %" in cells.customdata[0][0]
+    assert cells.text[1][1] == ""
+
+
+def retry(partner: str, trigger: str, number: int, made: int, good: int) -> dict[str, Any]:
+    return {
+        "partner": partner, "trigger": trigger, "retry_no": number, "retries": made, "successes": good,
+        "success_rate": good / made, "success_low": 0.01, "success_high": 0.09,
+    }  # fmt: skip
+
+
+def test_unknown_amplification_is_written() -> None:
+    rows = [call("known", 1.05), call("over", 1.3), call("dark", None)]
+    figure = retries.amplification(rows)
+    assert list(figure.data[0].x) == [1.05, 1.3, None]
+    assert list(figure.data[0].marker.symbol)[:2] == ["circle", "triangle-right"]
+    assert [note.text for note in figure.layout.annotations if note.text == "unknown"] == ["unknown"]
+    assert {shape.x0 for shape in figure.layout.shapes} == {1.10, 1.20}
+
+
+def call(partner: str, amplification: float | None) -> dict[str, Any]:
+    return {
+        "partner": partner, "amplification": amplification, "attempts_sent": 10, "calls_sent": 9,
+        "actual_success": 0.5, "effective_success": 0.9,
+    }  # fmt: skip
+
+
+def test_fate_starts_with_what_was_recovered() -> None:
+    rows = [
+        {"partner": "a", "fate": fate, "calls": number}
+        for number, fate in enumerate(("not_retried", "recovered_10", "recovered_2", "exhausted"), start=1)
+    ]
+    assert [trace.name for trace in retries.fate(rows).data] == [
+        "recovered 2", "recovered 10", "exhausted", "not retried",
+    ]  # fmt: skip
+
+
+def test_breakers_draw_closed_and_cut_to_the_range() -> None:
+    rows = [
+        interval("closed", NOON - timedelta(days=3), NOON + timedelta(hours=1)),
+        interval("open", NOON + timedelta(hours=1), NOON + timedelta(hours=1, seconds=3)),
+        interval("closed", NOON + timedelta(hours=1, seconds=3), None),
+    ]
+    figure = breakers.timeline(rows, NOON, NOON + timedelta(hours=4), {})
+    closed, opened, marks = figure.data
+    assert (closed.name, opened.name) == ("closed", "open")
+    assert list(closed.base) == [NOON, NOON + timedelta(hours=1, seconds=3)]
+    assert list(opened.x) == [3_000]
+    assert list(marks.x) == [NOON + timedelta(hours=1)]
+
+
+def interval(state: str, begin: datetime, end: datetime | None) -> dict[str, Any]:
+    return {
+        "partner": "a", "node": "n1", "state": state, "from": begin, "to": end,
+        "attempts": 5, "failures": 1, "blocked": 0,
+    }  # fmt: skip
+
+
+def test_no_bid_reasons_carry_their_class() -> None:
+    rows = [
+        {"reason": "5", "name": "Cloud, Data Center, or Proxy IP", "class": "traffic", "no_bids": 3},
+        {"reason": "no_reason", "name": "No reason given", "class": "none", "no_bids": 1},
+    ]
+    bar = no_bids.reasons(rows).data[0]
+    assert bar.text[0] == "3 · 75.0 % · traffic"
+    assert bar.customdata[0][0] == "5 · Cloud, Data Center, or Proxy IP"
+
+
+def test_waterfall_starts_with_the_auction() -> None:
+    rows = [
+        attempt(NOON + timedelta(milliseconds=40), 10, "timeout", 120),
+        attempt(NOON + timedelta(milliseconds=170), 140, "bid", 30),
+    ]
+    figure = auction.waterfall(rows, {}, 40)
+    assert sorted(base for trace in figure.data for base in trace.base) == [10, 140]
+    assert sorted(shape.x0 for shape in figure.layout.shapes) == [260, 300]
+
+
+def attempt(ts: datetime, elapsed: float | None, outcome: str, took: float) -> dict[str, Any]:
+    return {
+        "ts": ts, "elapsed_ms": elapsed, "latency_ms": took, "outcome": outcome, "partner": "a", "budget_ms": 300,
+    }  # fmt: skip
+
+
+HOSTILE = "<b>x</b> $y$ %{z}" + "w" * 500
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        bars.counts([HOSTILE], [1], [HOSTILE]),
+        bars.shares([HOSTILE], {HOSTILE: [1]}, colours={}, patterns={}, unit="calls"),
+        timeline.stacked(HOURS[:1], {HOSTILE: [1]}, colours={}, patterns={}, unit="calls"),
+        timeline.rates(HOURS[:1], {HOSTILE: [(1, 2)]}, unit="calls", budgets={HOSTILE: 1.0}),
+        retries.heatmap([retry(HOSTILE, HOSTILE, 1, 2, 1)], {}),
+        retries.amplification([call(HOSTILE, 1.0)]),
+        retries.actual_and_effective([call(HOSTILE, 1.0)]),
+        retries.fate([{"partner": HOSTILE, "fate": HOSTILE, "calls": 1}]),
+        breakers.timeline([interval("open", NOON, None) | {"partner": HOSTILE, "node": HOSTILE}], NOON, HOURS[1], {}),
+        no_bids.reasons([{"reason": HOSTILE, "name": HOSTILE, "class": HOSTILE, "no_bids": 1}]),
+        no_bids.by_partner([{"partner": HOSTILE, "class": "cap", "no_bids": 1}]),
+        limits.rates([{"partner": HOSTILE, "endpoint": HOSTILE, "rate": 0.5, "limited": 1, "requests": 2}]),
+        latency.quantiles([{"partner": HOSTILE, "p50_ms": 1.0, "p95_ms": 2.0, "p99_ms": 3.0, "attempts": 9}]),
+        auction.waterfall([attempt(NOON, 1, "bid", 5) | {"partner": HOSTILE}], {"bid": HOSTILE}, 40),
+    ],
+    ids=lambda figure: figure.data[0].type,
+)
+def test_names_stay_text_in_every_chart(figure: go.Figure) -> None:
+    spec = json.dumps(figure.to_plotly_json(), default=str)
+    assert "<b>" not in spec
+    assert "$y" not in spec
+    assert "%{z}" not in spec
+    assert "w" * 70 not in spec
+
+
+# Findings
+
+
+def flag(partner: str, trigger: str, verdict: str, a_day: float = 10) -> dict[str, Any]:
+    return {
+        "stream": "exchange", "partner": partner, "trigger": trigger, "verdict": verdict, "retries": 100,
+        "successes": 0, "upper_bound": 0.03, "retries_per_day": a_day, "ms_saved_per_day": 1000, "bids_at_risk": 0,
+    }  # fmt: skip
+
+
+def test_findings_are_ranked_by_load_and_name_rollups_only_alone() -> None:
+    flags = [
+        flag("a", "timeout", "disable", 5), flag("b", "no_bid", "never", 50), flag("*", "timeout", "disable", 55),
+        flag("*", "reset", "disable", 9), flag("*", "*", "keep"), flag("c", "timeout", "keep"),
+    ]  # fmt: skip
+    found = attention.findings(flags, [], [], 0, {})
+    assert [(one.text, one.partner) for one in found] == [("never", "b"), ("disable_all", ""), ("disable", "a")]
+
+
+def test_open_breakers_come_first_and_count_their_nodes() -> None:
+    rows = [
+        interval("open", NOON, None),
+        interval("closed", NOON, None) | {"node": "n2"},
+        interval("open", NOON, HOURS[1]) | {"partner": "closed again"},
+    ]
+    end_us = int((NOON - datetime(1970, 1, 1)).total_seconds() + 60) * 1_000_000
+    first = attention.findings([flag("b", "no_bid", "never")], rows, [], end_us, {})[0]
+    assert (first.text, first.values["open"], first.values["nodes"], first.values["lasted"]) == (
+        "open",
+        1,
+        2,
+        "1.0 min",
+    )
+
+
+@pytest.mark.parametrize(
+    ("limited", "requests", "told"), [(9, 10, False), (10, 1_001, False), (10, 1_000, True), (0, 50, False)]
+)
+def test_throttling_needs_ten_refusals_and_one_per_cent(limited: int, requests: int, told: bool) -> None:
+    row = {"stream": "postback", "partner": "k", "endpoint": "/p", "limited": limited, "requests": requests,
+           "rate": limited / requests}  # fmt: skip
+    assert bool(attention.throttled([row])) is told
