@@ -27,7 +27,9 @@ Compress = Literal["none", "gz", "zst"]
 
 @app.command(epilog="Example: retrylens ingest /var/log/exchange 'postbacks/*.jsonl.gz' --warehouse warehouse")
 def ingest(
-    paths: Annotated[list[str], typer.Argument(help="Files, folders, patterns, or - for standard input.")],
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders, patterns, or - for standard input.")
+    ],
     warehouse: Warehouse = DEFAULT_WAREHOUSE,
     log_format: Annotated[
         str | None, typer.Option("--format", help="Name of a format, or a format file.", metavar="NAME")

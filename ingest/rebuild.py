@@ -12,7 +12,7 @@ from ingest.models.empty import write_empty
 from ingest.models.parts import Parts, scan
 from ingest.models.relations import FACTS
 from ingest.settings import load_settings
-from ingest.snapshot.current import read_state
+from ingest.snapshot.current import current_path, read_state
 from ingest.snapshot.lock import writer_lock
 from ingest.snapshot.publish import Publication, publish
 from ingest.snapshot.sweep import sweep
@@ -22,10 +22,10 @@ KEPT = (*FACTS, "rejects", "line_hashes")
 
 def rebuild(warehouse: Path) -> Path:
     """Publish a snapshot whose models are made anew under the settings in force; gives its path."""
+    if current_path(warehouse) is None:
+        raise InputError(f"{warehouse}: nothing was loaded into it yet; run `retrylens ingest`")
     with writer_lock(warehouse):
         state = read_state(warehouse)
-        if state.path is None:
-            raise InputError(f"{warehouse}: nothing was loaded into it yet; run `retrylens ingest`")
         settings = load_settings(warehouse)
         tmp = warehouse / "tmp"
         tmp.mkdir(exist_ok=True)

@@ -14,9 +14,10 @@ KINDS = {"notices": "kind"}
 
 
 def drop_repeated_ids(parts: Parts, days: int) -> Counter[int]:
-    """Delete staged facts whose `event_id` was seen within `days` of their time; gives lines dropped by file number.
+    """Delete staged facts whose `event_id` stays with another fact within `days`; gives lines dropped by file number.
 
-    The first in the order of files and lines stays; facts of earlier loads stay before any.
+    Facts of earlier loads stay before any, and then the first in the order of files and lines: a line is compared
+    with those that stay, never with one that was itself dropped.
     """
     dropped: Counter[int] = Counter()
     span = days * 86_400_000_000
@@ -24,20 +25,42 @@ def drop_repeated_ids(parts: Parts, days: int) -> Counter[int]:
         con, kind = parts.con, KINDS.get(relation, "''")
         if not _any(con, f"select 1 from stage_{relation} where event_id is not null limit 1"):
             continue
-        earlier = (
-            f"select file_no, line_no from (select file_no, line_no, epoch_us(ts) as us, first_value(epoch_us(ts)) over"
-            f" (partition by {kind}, event_id order by file_no, line_no) as first_us, row_number() over"
-            f" (partition by {kind}, event_id order by file_no, line_no) as rn"
-            f" from stage_{relation} where event_id is not null) where rn > 1 and abs(us - first_us) <= {span}"
-        )
         if old := parts.of(relation):
-            earlier += (
-                f" union select stage.file_no, stage.line_no from stage_{relation} as stage semi join"
+            dropped += _delete(
+                con,
+                relation,
+                f"select stage.file_no, stage.line_no from stage_{relation} as stage semi join"
                 f" (select {kind} as kind, event_id, epoch_us(ts) as us from {scan(parts.root, old)}"
                 f" where event_id is not null) as seen on seen.event_id = stage.event_id and seen.kind = {_of(kind)}"
-                f" and abs(seen.us - epoch_us(stage.ts)) <= {span}"
+                f" and abs(seen.us - epoch_us(stage.ts)) <= {span}",
             )
-        dropped += _delete(con, relation, earlier)
+        dropped += _drop_among_staged(con, relation, kind, span)
+    return dropped
+
+
+def _drop_among_staged(con: duckdb.DuckDBPyConnection, relation: str, kind: str, span: int) -> Counter[int]:
+    """Of the staged lines with one event id, keep the first and drop what is near it, until none is undecided."""
+    con.execute(
+        "create or replace temp table id_lines as select *, row_number() over (partition by kind, event_id"
+        f" order by file_no, line_no) as rn from (select {kind} as kind, event_id, file_no, line_no,"
+        f" min(epoch_us(ts)) as us from stage_{relation} where event_id is not null group by all)"
+        " qualify count(*) over (partition by kind, event_id) > 1"
+    )
+    dropped: Counter[int] = Counter()
+    same = "undecided.kind = kept.kind and undecided.event_id = kept.event_id"
+    near = f"{same} and abs(undecided.us - kept.us) <= {span}"
+    while _any(con, "select 1 from id_lines limit 1"):
+        con.execute(
+            "create or replace temp table id_kept as select * from id_lines"
+            " qualify row_number() over (partition by kind, event_id order by rn) = 1"
+        )
+        dropped += _delete(
+            con,
+            relation,
+            "select undecided.file_no, undecided.line_no from id_lines as undecided inner join id_kept as kept"
+            f" on {near} and undecided.rn > kept.rn",
+        )
+        con.execute(f"delete from id_lines as undecided using id_kept as kept where {near}")
     return dropped
 
 

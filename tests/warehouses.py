@@ -71,7 +71,10 @@ def hostile(folder: Path) -> Path:
 
 
 def hostile_events() -> list[dict[str, Any]]:
-    """For each name: retries that never help, a breaker that stays open, 429s, no-bids, a win, postbacks."""
+    """For each name: retries that never help, a breaker that stays open, 429s, no-bids, a win, postbacks.
+
+    The first partner's name is a key's as well.
+    """
     events: list[dict[str, Any]] = []
     for place, name in enumerate(HOSTILE):
         for number in range(60):
@@ -79,7 +82,7 @@ def hostile_events() -> list[dict[str, Any]]:
             events += hostile_call(name, f"{name[:60]}-{place}-{number}", at, number)
         opened = {"ts": stamp(BEGIN + timedelta(minutes=9)), "node": name, "state_from": "closed", "state_to": "open"}
         events.append({"event": "breaker", "partner": name, "reason": name, **opened})
-        events += hostile_postbacks(name, BEGIN + timedelta(seconds=place))
+        events += hostile_postbacks(f"key {name}" if place else name, name, BEGIN + timedelta(seconds=place))
     return events
 
 
@@ -93,18 +96,19 @@ def hostile_call(name: str, auction: str, at: datetime, number: int) -> list[dic
         | ({"error_type": name} if status == 500 else {})
         for place, (status, later) in enumerate(calls)
     ]
-    won = [] if number % 5 else [{"event": "win", "ts": stamp(at + timedelta(seconds=1)), "auction_id": auction,
-                                  "partner": name, "price": "1.5", "currency": name[:40]}]
-    return attempts + won
+    if number % 5:
+        return attempts
+    won = {"event": "win", "ts": stamp(at + timedelta(seconds=1)), "auction_id": auction, "partner": name}
+    return [*attempts, won | {"price": "1.5", "currency": name[:40]}]
 
 
-def hostile_postbacks(name: str, at: datetime) -> list[dict[str, Any]]:
+def hostile_postbacks(key: str, name: str, at: datetime) -> list[dict[str, Any]]:
     """A key that is throttled more often than not."""
     return [
         {
             "event": "postback",
             "ts": stamp(at + timedelta(seconds=number)),
-            "key_id": f"key {name}",
+            "key_id": key,
             "endpoint": name,
             "event_type": name,
             "external_order_id": f"{name[:50]}-{number // 2}",

@@ -94,7 +94,10 @@ class _Run:
     """The moving parts of one run."""
 
     def __init__(self, out: Path, seed: int, world: Scenario, rate: float, compress: str) -> None:
-        out.mkdir(parents=True, exist_ok=True)
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{out}: cannot be made ({error.strerror}); name another folder") from None
         self.out = out
         self.world = world
         self.rate = rate

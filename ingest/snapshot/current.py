@@ -49,7 +49,13 @@ def read_state(warehouse: Path) -> State:
         return State()
     if not path.exists():
         raise InputError(f"{path}: the snapshot that {CURRENT} names is missing; restore it from a backup")
-    con = duckdb.connect(str(path), read_only=True)
+    try:
+        con = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise InputError(
+            f"{path}: cannot be read ({str(error).splitlines()[0]}); restore it from a backup, or load the logs into"
+            " a new warehouse"
+        ) from None
     try:
         meta = dict(con.execute("select key, value from meta").fetchall())
         if int(meta["schema_version"]) > SCHEMA_VERSION:

@@ -20,7 +20,7 @@ NO_LOGS = ("truth.json",)
 
 @dataclass(frozen=True)
 class Found:
-    """One input: `name` is how it is shown, `path` is None for standard input."""
+    """One input: `name` is how it is shown (bytes that are no UTF-8 written out), `path` is None for standard input."""
 
     name: str
     path: Path | None
@@ -41,8 +41,12 @@ def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found
             found.setdefault(STDIN, Found(STDIN, None))
             continue
         for name in _expand(given, barred):
-            found.setdefault(os.path.realpath(name), Found(name, Path(name)))
+            found.setdefault(os.path.realpath(name), Found(_shown(name), Path(name)))
     return list(found.values())
+
+
+def _shown(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _expand(given: str, barred: Collection[str]) -> Iterator[str]:
