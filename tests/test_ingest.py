@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -202,8 +203,8 @@ def seen(second: int, event_id: str = "e", **values: Any) -> Event:
 
 def at_day(second: int, micro: int = 0) -> str:
     """An instant, seconds after 2026-09-14 11:00 UTC, days later too."""
-    days, rest = divmod(second, DAY)
-    return at(rest, micro).replace("2026-09-14", f"2026-09-{14 + days:02d}")
+    moment = datetime(2026, 9, 14, 11) + timedelta(seconds=second, microseconds=micro)
+    return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["one run", "a run each"])

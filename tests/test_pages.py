@@ -40,6 +40,11 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return warehouses.one_partner(tmp_path_factory.mktemp("calm"))
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return warehouses.empty(tmp_path_factory.mktemp("empty"))
+
+
 @pytest.fixture(autouse=True)
 def leave_environment() -> Iterator[None]:
     before = os.environ.get("RETRYLENS_WAREHOUSE")
@@ -90,6 +95,17 @@ def test_page_shows_its_title_freshness_and_rejects(simulated: Path, page: str) 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_survives_little_data(calm: Path, page: str) -> None:
     assert run(calm, page).title[0].value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_survives_no_data(empty: Path, page: str) -> None:
+    assert "holds no events yet" in " ".join(words(run(empty, page)))
+
+
+def test_no_data_is_not_called_healthy(empty: Path) -> None:
+    said = " ".join(words(run(empty, "overview")))
+    assert "Unknown: the warehouse holds no events yet" in said
+    assert "Nothing. No" not in said
 
 
 def test_nothing_to_attend_to_is_said(calm: Path) -> None:

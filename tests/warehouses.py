@@ -124,6 +124,12 @@ def stamp(at: datetime) -> str:
     return at.isoformat().replace("+00:00", "Z")
 
 
+def empty(folder: Path) -> Path:
+    """A published warehouse without any event."""
+    command("ingest", write(folder / "empty.jsonl", []), "--warehouse", folder / "warehouse")
+    return folder / "warehouse"
+
+
 def one_partner(folder: Path) -> Path:
     """One partner that only ever answers: no retries, no breaker, no notices, no postbacks."""
     events = [

@@ -35,7 +35,9 @@ def needs_attention(view: View) -> None:
     )
     with st.container(border=True):
         st.markdown(f"**{say('finding.title', n=len(found))}**", help=say("finding.about"))
-        if not found:
+        if view.end_us is None:
+            st.markdown(say("finding.no_data"))
+        elif not found:
             st.markdown(f":material/check_circle: {say('finding.none')}")
         for finding in found[:MOST_FINDINGS]:
             one(view, finding)

@@ -37,6 +37,8 @@ def rate(text: str, part: float | None, whole: float | None, **more: Any) -> Til
 
 def show(tiles: Sequence[Tile], texts: Mapping[str, Mapping[str, Any]]) -> None:
     """A row of figures that wraps on narrow screens."""
+    if not tiles:
+        return
     with st.grid(columns(len(tiles)), min_column_width=NARROWEST, gap="small"):
         for tile in tiles:
             st.metric(

@@ -90,7 +90,7 @@ create or replace temp macro cast_time(x, exact) as
         when x >= '0' and cast(try_cast(x as bigint) as varchar) = x
             then make_timestamp(micros_of_epoch(try_cast(x as bigint)))
         when exact and regexp_full_match(x, '[0-9]{9,10}\.[0-9]{1,6}')
-            then make_timestamp(cast(try_cast(x as decimal(18, 6)) * 1000000 as bigint))
+            then make_timestamp(cast(try_cast(x as decimal(24, 6)) * 1000000 as bigint))
         when is_stamp(upper(x)) then cast(try_cast(upper(x) as timestamptz) as timestamp)
     end;
 create or replace temp macro odd_time(x, v) as

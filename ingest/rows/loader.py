@@ -16,7 +16,6 @@ import pyarrow as pa
 from ingest.formats.spec import Format, State
 from ingest.rows.cells import read_csv
 from ingest.rows.engine import Engine
-from ingest.rows.jsontext import JsonValue
 from ingest.rows.lines import Lines
 from ingest.rows.masking import mask_line, mask_record
 from ingest.rows.parquet import ParquetFile
@@ -114,13 +113,14 @@ class RowLoader:
         return counts + self._read(fmt, file_no, file.raws(fmt, np.flatnonzero(~staged) + 1))
 
     def _load_csv(self, fmt: Format, state: State, raws: list[Raw], file_no: int) -> Counts:
-        plain = [raw for raw in raws if raw.fault is None and not raw.is_blank()]
+        plain = [raw for raw in raws if raw.fault is None and not raw.is_blank() and raw.is_unicode()]
         if len(plain) < self._engine_from:
             return self._read(fmt, file_no, raws)
         keys = [key for key in dict.fromkeys(state.header) if key in fmt.types]
-        columns = {key: pa.array([_cell(raw, key) for raw in plain], pa.string()) for key in keys}
+        rows = [raw.values or {} for raw in plain]
+        columns = {key: pa.array([row[key] for row in rows], pa.string()) for key in keys}
         line_nos = np.array([raw.line for raw in plain], np.int64)
-        flags = {"suspect": [not raw.is_unicode() for raw in plain], "exact": [True] * len(plain)}
+        flags = {"suspect": np.zeros(len(plain), np.bool_), "exact": np.ones(len(plain), np.bool_)}
         self._staging.con.register("csv_rows", pa.table({**columns, "line_no": line_nos, **flags}))
         try:
             staged = self._engine.load_table(fmt, "csv_rows", keys, file_no, line_nos)
@@ -204,7 +204,3 @@ def _batches(raws: Iterable[Raw]) -> Iterator[list[Raw]]:
             batch = []
     if batch:
         yield batch
-
-
-def _cell(raw: Raw, key: str) -> JsonValue:
-    return raw.values.get(key) if raw.values is not None and raw.is_unicode() else None
