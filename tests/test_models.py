@@ -777,7 +777,7 @@ def test_an_order_first_accepted_under_a_conversion_makes_the_next_a_duplicate(b
 
 def test_breaker_marks_start_runs_and_an_unmarked_sent_attempt_is_closed(bench: Bench) -> None:
     bench.attempt(0, breaker="closed")
-    bench.attempt(1, breaker="open")
+    bench.attempt(1, "not_sent_breaker", breaker="open")
     bench.attempt(2, "not_sent_breaker", breaker="open")
     bench.attempt(3, "not_sent_breaker")
     bench.attempt(4)

@@ -43,9 +43,12 @@ class Raw:
 
 def csv_raw(record: CsvRecord, line: int, offset: int, state: State) -> Raw:
     """A CSV record under its header: an empty cell is absent, and of two equal columns the first counts."""
+    data = record.data.removesuffix(b"\n").removesuffix(b"\r")
     fault = record.fault
     if fault is None and len(record.cells) != len(state.header):
         fault = f"{len(record.cells)} cells under a header of {len(state.header)}"
-    cells = zip(reversed(state.header[: len(record.cells)]), reversed(record.cells[: len(state.header)]), strict=True)
-    data = record.data.removesuffix(b"\n").removesuffix(b"\r")
-    return Raw(line, offset + record.start, data, {name: cell or None for name, cell in cells}, fault)
+    if fault is not None:
+        # Which cell stands under which name is unknown then: nothing of it may be kept.
+        return Raw(line, offset + record.start, data, None, fault)
+    cells = zip(reversed(state.header), reversed(record.cells), strict=True)
+    return Raw(line, offset + record.start, data, {name: cell or None for name, cell in cells})
