@@ -64,11 +64,14 @@ class Build:
             picked.append(f"select {named} from main.stage_{relation} where {keys[keyed.needed]} is not null")
             if beside := keyed.beside.get(relation):
                 picked.append(f"select {beside} from main.stage_{relation} where {beside} is not null")
+        if self.first:  # no row stands yet that a key would replace
+            picked = [f"{one} limit 0" for one in picked]
         if also_impressions and (old := self.parts.of("notices")):
             picked.append(
                 f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'"
             )
-        self.con.execute(f"create or replace table {keyed.name}.touched as {' union '.join(picked)}")
+        keys = " union ".join(f"({one})" for one in picked)
+        self.con.execute(f"create or replace table {keyed.name}.touched as {keys}")
 
     def _inputs(self, keyed: Keyed) -> None:
         """The facts of the touched keys, old and new; facts that have no key are taken once, when they are new."""
@@ -99,7 +102,7 @@ class Build:
     def _replace(self, keyed: Keyed, relation: str) -> None:
         """Rewrite the parts of `relation` where rows of touched keys stood or now stand."""
         fresh = f"select * from {keyed.name}.{relation}"
-        if keyed.beside:
+        if keyed.beside and not self.first:
             ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"
             fresh += f" where {keyed.needed} is null or {ours}"
         hours = self._hours(f"select distinct hour_us from ({fresh})")
