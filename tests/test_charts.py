@@ -176,6 +176,22 @@ def test_breakers_draw_closed_and_cut_to_the_range() -> None:
     assert list(marks.x) == [NOON + timedelta(hours=1)]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0, "0 s"),
+        (0.02, "20.0 ms"),
+        (2.5, "2.5 s"),
+        (41.2, "41 s"),
+        (90, "1.5 min"),
+        (9_000, "2.5 h"),
+        (1e6, "11.6 days"),
+    ],
+)
+def test_durations_read_as_people_say_them(seconds: float, shown: str) -> None:
+    assert breakers.duration(seconds) == shown
+
+
 def interval(state: str, begin: datetime, end: datetime | None) -> dict[str, Any]:
     return {
         "partner": "a", "node": "n1", "state": state, "from": begin, "to": end,

@@ -118,6 +118,19 @@ def test_no_breaker_state_is_unknown_not_healthy(calm: Path) -> None:
     assert {metric.value for metric in test.metric} == {"unknown"}
 
 
+def test_open_breakers_are_named_with_their_nodes(tmp_path: Path) -> None:
+    common = {"auction_id": "A", "partner": "p", "http_status": 204, "event": "attempt"}
+    events = [common | {"ts": f"2026-09-14T10:00:0{place}Z", "node": f"n{place}"} for place in (1, 2, 3)]
+    opening = {"event": "breaker", "partner": "p", "ts": "2026-09-14T10:00:02Z", "state_from": "closed"}
+    events += [opening | {"node": "n1", "state_to": "open"}, opening | {"node": "n2", "state_to": "half_open"}]
+    warehouses.command(
+        "ingest", warehouses.write(tmp_path / "log.jsonl", events), "--warehouse", tmp_path / "warehouse"
+    )
+    test = run(tmp_path / "warehouse", "breakers")
+    assert "Open now: **p** on 1 of 3 nodes" in words(test)
+    assert {tile.label: tile.value for tile in test.metric}["Open now"] == "1"
+
+
 def test_missing_warehouse_is_one_sentence(tmp_path: Path) -> None:
     test = run(tmp_path / "nowhere", "overview")
     assert test.title[0].value == texts.tell("app.no_data")
@@ -147,6 +160,30 @@ def test_custom_range_and_partner_narrow_the_figures(simulated: Path) -> None:
         .value
     )
     assert some != every
+
+
+def retry_figures(folder: Path, second: dict[str, Any]) -> dict[str, str]:
+    """Value and note of each tile of the page Retries: a failed original, a first retry in vain, a `second` one."""
+    attempts = [{"http_status": 503, "latency_ms": 20}, {"http_status": 503, "latency_ms": 50}, second]
+    common = {"event": "attempt", "auction_id": "A", "partner": "p"}
+    events = [common | {"ts": f"2026-09-14T10:00:00.{place}Z"} | one for place, one in enumerate(attempts)]
+    warehouses.command("ingest", warehouses.write(folder / "log.jsonl", events), "--warehouse", folder / "warehouse")
+    tiles = run(folder / "warehouse", "retries").metric
+    return {tile.label: f"{tile.value} | {tile.delta}".replace("\\", "") for tile in tiles}
+
+
+def test_wasted_and_late_retries_are_told_with_what_was_judged(tmp_path: Path) -> None:
+    late = {"http_status": 200, "bids": 1, "latency_ms": 100, "elapsed_ms": 200, "budget_ms": 300}
+    figures = retry_figures(tmp_path, late)
+    assert figures["Wasted retries"] == "1 | of 2, took 50.0 ms"
+    assert figures["Late retries"] == "1 | 100.0 % of 1 judged"
+    assert figures["Retry bid rate"] == "50.0 % | n 2 retries"
+
+
+def test_late_retries_are_unknown_where_none_could_be_judged(tmp_path: Path) -> None:
+    figures = retry_figures(tmp_path, {"http_status": 503})
+    assert figures["Late retries"] == "unknown | none could be judged"
+    assert figures["Wasted retries"] == "2 | of 2, took 50.0 ms"
 
 
 # Hostile names
@@ -222,6 +259,30 @@ def test_shown_sql_gives_the_numbers_of_the_chart(
             assert values == result.values, name
             CHECKS[name]([dict(zip(columns, row, strict=True)) for row in values], figure)
     snapshot.close()
+
+
+def test_shown_sql_gives_the_figures_of_the_breaker_table(simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[tuple[data.Result, Rows]] = []
+    real = panel.table
+
+    def table(view: Any, name: str, result: data.Result, rows: Rows, **more: Any) -> None:
+        tables.append((result, rows))
+        real(view, name, result, rows, **more)
+
+    monkeypatch.setattr(panel, "table", table)
+    test = run(simulated, "breakers")
+    [(result, rows)] = tables
+    assert result.sql in {code.value for code in test.code}
+    snapshot = open_snapshot(simulated)
+    with duckdb.connect(str(simulated / "snapshots" / f"{snapshot.id}.duckdb"), read_only=True) as shell:
+        found = shell.execute(result.sql).fetchall()
+    snapshot.close()
+    assert found == result.values
+    assert sorted((row["partner"], row["node"], row["opens"]) for row in rows) == sorted(
+        (row["partner"], row["node"], row["opens"]) for row in result.rows
+    )
+    assert sum(row["opens"] for row in rows) > 0
+    assert {metric.label: metric.value for metric in test.metric}["Openings"] == f"{result.total('opens'):,}"
 
 
 Rows = list[dict[str, Any]]

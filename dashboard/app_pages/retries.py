@@ -1,13 +1,13 @@
 """Whether retries earn anything, or only add load."""
 
-from dashboard.components import header, layout, retries
+from dashboard.components import header, layout, retries, retry_tiles
 from dashboard.components.streams import choose_stream, of_warehouse
 from dashboard.components.view import current
 
 view = current()
 header.show(view, "retries")
 stream = choose_stream(of_warehouse(view))
-retries.headline(view, stream)
+retry_tiles.headline(view, stream)
 retries.flags(view, view.everywhere, stream)
 retries.heatmap(view, view.filters, stream)
 left, right = layout.halves()

@@ -95,8 +95,10 @@ def lane_name(lane: tuple[str, str | None]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span as people say it: 41 s, 12 min, 3.5 h, 2.1 days."""
+    """A time span as people say it: 20.0 ms, 41 s, 12.0 min, 3.5 h, 2.1 days; none at all is 0 s."""
     for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"

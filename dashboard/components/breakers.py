@@ -1,53 +1,80 @@
 """Breaker states: what was open when, and what it stopped."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC
 
 from dashboard.charts import breakers as charts
 from dashboard.charts import style
 from dashboard.components import data, panel, tiles
-from dashboard.components.data import Result, Row, Sum
+from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters, epoch_us
-from dashboard.texts import say, table, tell
+from dashboard.texts import say, table, tell, title
 
 MOST_INTERVALS = 3_000
 """Intervals drawn at most, the newest; the table beside the chart has all."""
 
-SUMMARY = Sum(
-    ("partner", "node"),
-    (
-        ("state_now", 'max(state) filter ("to" is null)'),
-        ("opens", "count(*) filter (state = 'open')"),
-        "attempts",
-        "failures",
-        "blocked",
-    ),
+SPANS = {"open_s": "open_for", "half_open_s": "half_open_for", "closed_s": "closed_for", "unknown_s": "unknown_for"}
+"""Seconds in a state -> the column that tells them."""
+
+COLUMNS = (
+    "partner",
+    "node",
+    "state_now",
+    "open_nodes",
+    "opens",
+    "open_share",
+    *SPANS.values(),
+    "probes_answered",
+    "time_to_recover",
+    "failures",
+    "blocked",
+    "attempts",
 )
+MOST_NAMED = 5
+"""Partners with an open breaker that are named above the table; the table has all."""
 
 
 def headline(view: View, filters: Filters) -> None:
-    """Open now, openings, blocked attempts."""
-    result = data.table(view.snapshot, "breakers", filters)
-    lanes = {(row["partner"], row["node"]) for row in result.rows}
-    opened = [row for row in result.rows if row["state"] == "open"]
-    blocked = result.total("blocked")
+    """Open now; openings, time open, probes and blocked attempts of the range."""
+    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None)
+    result = data.table(view.snapshot, "breaker_nodes", filters)
     known = bool(result.rows)
+    blocked = result.total("blocked")
     tiles.show(
         [
             Tile(
                 "open_now",
-                style.count(sum(row["to"] is None for row in opened)) if known else style.UNKNOWN,
+                style.count(sum(row["state"] == "open" for row in now)) if now else style.UNKNOWN,
                 metric="breakers.open_nodes",
-                n=len(lanes),
+                n=len(now),
                 unit=tell("unit.lanes"),
             ),
             Tile(
                 "opens",
-                style.count(len(opened)) if known else style.UNKNOWN,
-                metric="breakers.state",
-                n=len(lanes),
+                style.count(result.total("opens")) if known else style.UNKNOWN,
+                metric="breakers.opens",
+                n=len(result.rows),
                 unit=tell("unit.lanes"),
+            ),
+            replace(
+                tiles.rate(
+                    "time_open",
+                    sum(row["open_s"] for row in result.rows),
+                    sum(row["known_s"] for row in result.rows),
+                    metric="breakers.time_open",
+                ),
+                n=len(result.rows),
+                unit=tell("unit.lanes"),
+            ),
+            tiles.rate(
+                "probe_success",
+                result.total("probes_answered"),
+                result.total("probes_judged"),
+                metric="breakers.probe_success",
+                unit=tell("unit.probes"),
             ),
             Tile(
                 "blocked",
@@ -99,6 +126,64 @@ def health(result: Result, lanes: int) -> str:
 
 def summary(view: View, filters: Filters) -> None:
     """One row a partner and node."""
-    result = data.table(view.snapshot, "breakers", filters, shape=SUMMARY)
-    rows = sorted(result.rows, key=lambda row: (-row["opens"], row["partner"]))
-    panel.table(view, "breaker_summary", result, rows, metrics=("breakers.blocked", "breakers.failures"))
+    result = data.table(view.snapshot, "breaker_nodes", filters)
+    rows = [told(row) for row in sorted(result.rows, key=lambda row: (-row["opens"], row["partner"]))]
+    hidden = () if any(row["unknown_s"] for row in result.rows) else ("unknown_for",)
+    panel.table(
+        view,
+        "breaker_summary",
+        result,
+        rows,
+        columns=[name for name in COLUMNS if name not in hidden],
+        metrics=(
+            "breakers.open_nodes",
+            "breakers.time_open",
+            "breakers.probes",
+            "breakers.probe_success",
+            "breakers.recoveries",
+            "breakers.time_to_recover",
+            "breakers.blocked",
+            "breakers.failures",
+        ),
+        note=open_partners(result.rows),
+    )
+
+
+def told(row: Row) -> Row:
+    """A row of the summary as it reads best: durations in words, the partner's open nodes of all its nodes."""
+    recovered: str | None = None
+    if row["recoveries"]:
+        median = charts.duration(row["recover_p50_s"])
+        recovered = tell("breakers_note.recovered", median=median, n=row["recoveries"])
+    elif not row["opens"]:
+        recovered = tell("breakers_note.never_opened")
+    answered = tell(
+        "breakers_note.probes" if row["probes"] else "breakers_note.no_probes",
+        share=style.percent(row["probe_success"]),
+        n=row["probes_judged"],
+    )
+    return (
+        row
+        | {column: charts.duration(row[seconds]) for seconds, column in SPANS.items()}
+        | {
+            "state_now": title("state", row["state_now"]),
+            "open_nodes": tell("breakers_note.of_nodes", open=row["open_nodes"], nodes=row["nodes"]),
+            "probes_answered": answered,
+            "time_to_recover": recovered,
+        }
+    )
+
+
+def open_partners(rows: Sequence[Row]) -> str:
+    """Names the partners whose breaker is open now, each with on how many of its nodes."""
+    found = {row["partner"]: row for row in rows if row["open_nodes"]}
+    if not found:
+        return say("breakers_note.none_open") if rows else ""
+    named = sorted(found.values(), key=lambda row: (-row["open_nodes"], row["partner"]))[:MOST_NAMED]
+    parts = [
+        say("breakers_note.open_on", partner=row["partner"], open=row["open_nodes"], nodes=row["nodes"])
+        for row in named
+    ]
+    if len(found) > len(named):
+        parts.append(say("breakers_note.more_open", n=len(found) - len(named)))
+    return say("breakers_note.open_now") + " " + " · ".join(parts)

@@ -29,6 +29,8 @@ RATES = {
     "limited_rate",
     "no_reason_share",
     "error_bound",
+    "open_share",
+    "probe_success",
 }
 RATIOS = {"amplification"}
 ABSENT = "-"

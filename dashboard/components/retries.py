@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, panel, tiles
-from dashboard.components.data import Only, Sum
-from dashboard.components.tiles import Tile
+from dashboard.components import buckets, data, panel
+from dashboard.components.data import Only
 from dashboard.components.view import View, clock
 from dashboard.filters import Filters, epoch_us
 from dashboard.text import scalar
@@ -27,61 +26,6 @@ FLAG_COLUMNS = (
     "bids_at_risk",
     "revenue_at_risk",
 )
-
-
-def headline(view: View, stream: str) -> None:
-    """Retry success, recovered calls, effective success and amplification of one stream."""
-    calls = buckets.series(view, "figures", shape=Only(of(stream)))
-    now = data.table(view.snapshot, "figures", view.filters, shape=Only(of(stream)))
-    row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
-    tried = buckets.series(view, "retries", shape=Sum((), ("retries", "successes"), of(stream)))
-    whole = data.table(view.snapshot, "retries", view.filters, shape=Sum((), ("retries", "successes"), of(stream)))
-    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
-    tiles.show(
-        [
-            tiles.rate(
-                "retry_success",
-                whole.total("successes"),
-                whole.total("retries"),
-                metric="retries.success_rate",
-                unit=tell("unit.retries"),
-                trend=tried.line("successes", "retries"),
-            ),
-            tiles.rate(
-                "recovered",
-                row["recovered"],
-                row["retried"],
-                metric="calls.recovered_share",
-                unit=tell("unit.retried"),
-                trend=calls.line("recovered", "retried"),
-            ),
-            tiles.rate(
-                "effective",
-                row["answered_calls"],
-                row["judged_calls"],
-                metric="calls.effective_success",
-                unit=tell("unit.calls"),
-                trend=calls.line("answered_calls", "judged_calls"),
-            ),
-            tiles.rate(
-                "actual",
-                row["answered_attempts"],
-                row["judged_attempts"],
-                metric="calls.actual_success",
-                unit=tell("unit.attempts"),
-                trend=calls.line("answered_attempts", "judged_attempts"),
-            ),
-            Tile(
-                "amplification",
-                style.UNKNOWN if amplified is None else f"{amplified:.3f}",
-                metric="calls.amplification",
-                n=row["calls_sent"],
-                unit=tell("unit.calls"),
-                trend=calls.line("attempts_sent", "calls_sent"),
-            ),
-        ],
-        data.metric_texts(view.snapshot),
-    )
 
 
 def flags(view: View, filters: Filters, stream: str | None = None) -> None:

@@ -47,6 +47,14 @@ def _postback_rows(context: Context) -> str:
     return _rows("postbacks", context, conditions)
 
 
+def _retry_rows(context: Context) -> str:
+    conditions = [within("call_us", (context.span,)), context.partners("partner")]
+    return "\nunion all\n".join(
+        f"select '{stream}' as stream, success, latency_ms from (\n{_rows(relation, context, conditions)}\n)"
+        for stream, relation in (("exchange", "retries"), ("postback", "order_retries"))
+    )
+
+
 def _rows(relation: str, context: Context, conditions: list[str]) -> str:
     source = context.source(relation, hull((context.span,)))
     return f"select *\nfrom {source}\nwhere " + "\nand ".join(conditions)
@@ -157,6 +165,7 @@ MADE: dict[str, Callable[[Context], str]] = {
     "kept_auctions": _kept_auctions,
     "moments": _moments,
     "postback_rows": _postback_rows,
+    "retry_rows": _retry_rows,
     "shown_funnels": _shown_funnels,
     **{f"range_{name}": _range(name) for name in CUBES},
 }

@@ -12,7 +12,9 @@ select
     sum(calls_sent - cancelled_calls) filter (answered_calls is not null)::bigint as judged_calls,
     sum(retries)::bigint as retries,
     sum(retried)::bigint as retried,
-    sum(recovered)::bigint as recovered
+    sum(recovered)::bigint as recovered,
+    sum(late_retries) filter (late_checked > 0)::bigint as late_retries,
+    coalesce(sum(late_checked), 0)::bigint as late_checked
 from range_calls
 group by all
 having sum(calls) > 0

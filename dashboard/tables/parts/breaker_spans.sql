@@ -68,7 +68,9 @@ spent as (
         sum(points.attempts) filter (points.outcome = 'not_sent_breaker')::bigint as blocked,
         sum(points.attempts) filter (outcomes.grp <> 'not_sent' and here)::bigint as attempts_here,
         sum(points.attempts) filter (outcomes.grp = 'failure' and here)::bigint as failures_here,
-        sum(points.attempts) filter (points.outcome = 'not_sent_breaker' and here)::bigint as blocked_here
+        sum(points.attempts) filter (points.outcome = 'not_sent_breaker' and here)::bigint as blocked_here,
+        sum(points.attempts) filter (outcomes.grp = 'answered' and here)::bigint as answered_here,
+        sum(points.attempts) filter (outcomes.grp = 'cancelled' and here)::bigint as cancelled_here
     from (
         select
             points.*,
@@ -98,6 +100,8 @@ select
     coalesce(spent.blocked, 0) as blocked,
     coalesce(spent.attempts_here, 0) as attempts_here,
     coalesce(spent.failures_here, 0) as failures_here,
-    coalesce(spent.blocked_here, 0) as blocked_here
+    coalesce(spent.blocked_here, 0) as blocked_here,
+    coalesce(spent.answered_here, 0) as answered_here,
+    coalesce(spent.cancelled_here, 0) as cancelled_here
 from kept
 left join spent using (partner, node_key, place)

@@ -1,0 +1,133 @@
+"""What retries earn and what they cost, in figures."""
+
+from dashboard.charts import style
+from dashboard.charts.breakers import duration
+from dashboard.components import buckets, data, tiles
+from dashboard.components.buckets import Series
+from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.retries import of
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View
+from dashboard.texts import tell
+
+TRIED = (
+    "retries",
+    "successes",
+    "bids",
+    ("told", "sum(retries) filter (bids is not null)::bigint"),
+    ("wasted", "sum(retries - successes)::bigint"),
+)
+"""Sums of the table `retries`; `told` are those of which it is known whether they brought a bid."""
+
+
+def headline(view: View, stream: str) -> None:
+    """A tile for each figure of one stream; only the exchange has deadlines and bids."""
+    calls = buckets.series(view, "figures", shape=Only(of(stream)))
+    now = data.table(view.snapshot, "figures", view.filters, shape=Only(of(stream)))
+    row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
+    tried = buckets.series(view, "retries", shape=Sum((), TRIED, of(stream)))
+    whole = data.table(view.snapshot, "retries", view.filters, shape=Sum((), TRIED, of(stream)))
+    tiles.show(
+        [
+            tiles.rate(
+                "retry_success",
+                whole.total("successes"),
+                whole.total("retries"),
+                metric="retries.success_rate",
+                unit=tell("unit.retries"),
+                trend=tried.line("successes", "retries"),
+            ),
+            *([bid_rate(whole, tried)] if stream == "exchange" else []),
+            tiles.rate(
+                "recovered",
+                row["recovered"],
+                row["retried"],
+                metric="calls.recovered_share",
+                unit=tell("unit.retried"),
+                trend=calls.line("recovered", "retried"),
+            ),
+            wasted(view, stream, row["retries"], tried),
+            *([late(row, calls)] if stream == "exchange" else []),
+            *effect(row, calls),
+        ],
+        data.metric_texts(view.snapshot),
+    )
+
+
+def effect(row: Row, calls: Series) -> list[Tile]:
+    """Effective and actual success, and the load between them."""
+    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
+    return [
+        tiles.rate(
+            "effective",
+            row["answered_calls"],
+            row["judged_calls"],
+            metric="calls.effective_success",
+            unit=tell("unit.calls"),
+            trend=calls.line("answered_calls", "judged_calls"),
+        ),
+        tiles.rate(
+            "actual",
+            row["answered_attempts"],
+            row["judged_attempts"],
+            metric="calls.actual_success",
+            unit=tell("unit.attempts"),
+            trend=calls.line("answered_attempts", "judged_attempts"),
+        ),
+        Tile(
+            "amplification",
+            style.UNKNOWN if amplified is None else f"{amplified:.3f}",
+            metric="calls.amplification",
+            n=row["calls_sent"],
+            unit=tell("unit.calls"),
+            trend=calls.line("attempts_sent", "calls_sent"),
+        ),
+    ]
+
+
+def bid_rate(whole: Result, tried: Series) -> Tile:
+    """How many retries bring a bid, of those that tell."""
+    return tiles.rate(
+        "bid_rate",
+        whole.total("bids"),
+        whole.total("told"),
+        metric="retries.bid_rate",
+        unit=tell("unit.retries"),
+        trend=tried.line("bids", "told"),
+    )
+
+
+def wasted(view: View, stream: str, retries: int | None, tried: Series) -> Tile:
+    """Retries in vain with the time they took; unknown where retries were made of which no outcome is told."""
+    found = data.table(view.snapshot, "wasted_retries", view.filters, shape=Only(of(stream))).rows
+    cost = found[0] if found else {"retries": 0, "wasted": 0 if retries == 0 else None, "wasted_ms": None}
+    took = cost["wasted_ms"] if cost["wasted"] else 0
+    return Tile(
+        "wasted",
+        style.short(cost["wasted"]),
+        metric="retries.wasted",
+        n=cost["retries"],
+        unit=tell("unit.retries"),
+        trend=tried.line("wasted", "retries"),
+        note=tell("tile.wasted_note", n=style.short(cost["retries"]), took=span(took)),
+    )
+
+
+def span(ms: float | None) -> str:
+    """Milliseconds as people say a time span."""
+    return style.UNKNOWN if ms is None else duration(ms / 1000)
+
+
+def late(row: Row, calls: Series) -> Tile:
+    """Retries that ended after the deadline, of those that could be judged."""
+    judged = row["late_checked"] or 0
+    share = style.percent(style.ratio(row["late_retries"], judged))
+    return Tile(
+        "late",
+        style.short(row["late_retries"]),
+        metric="calls.late_retries",
+        n=judged,
+        unit=tell("unit.judged"),
+        trend=calls.line("late_retries", "late_checked"),
+        note=tell("tile.late_note" if judged else "tile.none_judged", share=share, n=style.short(judged)),
+    )
