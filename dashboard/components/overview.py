@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import attention, buckets, data, limits, panel, tiles
+from dashboard.components import attention, buckets, call_tiles, data, limits, panel, tiles
 from dashboard.components.attention import Finding
 from dashboard.components.data import Only, Result, Sum
 from dashboard.components.tiles import Tile
@@ -86,40 +86,11 @@ def exchange(view: View) -> list[Tile]:
         row["stage"]: row
         for row in data.table(view.snapshot, "funnel", view.filters, shape=Only("funnel = 'call'")).rows
     }
-    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
     return [
-        Tile(
-            "calls",
-            style.short(row["calls"]) if now.rows else "0",
-            metric="calls.calls",
-            trend=calls.line("calls"),
-            chart="bar",
-            note=tell("tile.attempts", n=style.short(row["attempts_sent"])),
-        ),
-        tiles.rate(
-            "effective",
-            row["answered_calls"],
-            row["judged_calls"],
-            metric="calls.effective_success",
-            unit=tell("unit.calls"),
-            trend=calls.line("answered_calls", "judged_calls"),
-        ),
-        tiles.rate(
-            "retry_success",
-            tried.total("successes"),
-            tried.total("retries"),
-            metric="retries.success_rate",
-            unit=tell("unit.retries"),
-            trend=trend.line("successes", "retries"),
-        ),
-        Tile(
-            "amplification",
-            style.UNKNOWN if amplified is None else f"{amplified:.3f}",
-            metric="calls.amplification",
-            n=row["calls_sent"],
-            unit=tell("unit.calls"),
-            trend=calls.line("attempts_sent", "calls_sent"),
-        ),
+        call_tiles.calls(row, calls),
+        call_tiles.effective(row, calls),
+        call_tiles.retry_success(tried.total("successes"), tried.total("retries"), trend),
+        call_tiles.amplification(row, calls),
         tiles.rate(
             "won",
             funnel["won"]["count"],

@@ -7,10 +7,8 @@ import streamlit as st
 
 from dashboard.charts import auction as auction_chart
 from dashboard.charts import latency as latency_chart
-from dashboard.charts import style
-from dashboard.components import buckets, data, grid, panel, tiles
+from dashboard.components import buckets, call_tiles, data, grid, panel, tiles
 from dashboard.components.data import Only
-from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters
@@ -54,52 +52,14 @@ def headline(view: View, filters: Filters, stream: str) -> None:
     calls = buckets.series(view, "figures", filters=filters, shape=Only(f"stream = '{stream}'"))
     now = data.table(view.snapshot, "figures", filters, shape=Only(f"stream = '{stream}'"))
     row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
-    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
-    tiles.show(
-        [
-            Tile(
-                "calls",
-                style.short(row["calls"]) if now.rows else "0",
-                metric="calls.calls",
-                trend=calls.line("calls"),
-                chart="bar",
-                note=tell("tile.attempts", n=style.short(row["attempts_sent"])),
-            ),
-            tiles.rate(
-                "effective",
-                row["answered_calls"],
-                row["judged_calls"],
-                metric="calls.effective_success",
-                unit=tell("unit.calls"),
-                trend=calls.line("answered_calls", "judged_calls"),
-            ),
-            tiles.rate(
-                "actual",
-                row["answered_attempts"],
-                row["judged_attempts"],
-                metric="calls.actual_success",
-                unit=tell("unit.attempts"),
-                trend=calls.line("answered_attempts", "judged_attempts"),
-            ),
-            Tile(
-                "amplification",
-                style.UNKNOWN if amplified is None else f"{amplified:.3f}",
-                metric="calls.amplification",
-                n=row["calls_sent"],
-                unit=tell("unit.calls"),
-                trend=calls.line("attempts_sent", "calls_sent"),
-            ),
-            tiles.rate(
-                "recovered",
-                row["recovered"],
-                row["retried"],
-                metric="calls.recovered_share",
-                unit=tell("unit.retried"),
-                trend=calls.line("recovered", "retried"),
-            ),
-        ],
-        data.metric_texts(view.snapshot),
+    shown = (
+        call_tiles.calls,
+        call_tiles.effective,
+        call_tiles.actual,
+        call_tiles.amplification,
+        call_tiles.recovered,
     )
+    tiles.show([tile(row, calls) for tile in shown], data.metric_texts(view.snapshot))
 
 
 def latency(view: View, filters: Filters) -> None:

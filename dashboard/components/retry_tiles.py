@@ -2,7 +2,7 @@
 
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import buckets, data, tiles
+from dashboard.components import buckets, call_tiles, data, tiles
 from dashboard.components.buckets import Series
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.retries import of
@@ -29,60 +29,17 @@ def headline(view: View, stream: str) -> None:
     whole = data.table(view.snapshot, "retries", view.filters, shape=Sum((), TRIED, of(stream)))
     tiles.show(
         [
-            tiles.rate(
-                "retry_success",
-                whole.total("successes"),
-                whole.total("retries"),
-                metric="retries.success_rate",
-                unit=tell("unit.retries"),
-                trend=tried.line("successes", "retries"),
-            ),
+            call_tiles.retry_success(whole.total("successes"), whole.total("retries"), tried),
             *([bid_rate(whole, tried)] if stream == "exchange" else []),
-            tiles.rate(
-                "recovered",
-                row["recovered"],
-                row["retried"],
-                metric="calls.recovered_share",
-                unit=tell("unit.retried"),
-                trend=calls.line("recovered", "retried"),
-            ),
+            call_tiles.recovered(row, calls),
             wasted(view, stream, row["retries"], tried),
             *([late(row, calls)] if stream == "exchange" else []),
-            *effect(row, calls),
+            call_tiles.effective(row, calls),
+            call_tiles.actual(row, calls),
+            call_tiles.amplification(row, calls),
         ],
         data.metric_texts(view.snapshot),
     )
-
-
-def effect(row: Row, calls: Series) -> list[Tile]:
-    """Effective and actual success, and the load between them."""
-    amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
-    return [
-        tiles.rate(
-            "effective",
-            row["answered_calls"],
-            row["judged_calls"],
-            metric="calls.effective_success",
-            unit=tell("unit.calls"),
-            trend=calls.line("answered_calls", "judged_calls"),
-        ),
-        tiles.rate(
-            "actual",
-            row["answered_attempts"],
-            row["judged_attempts"],
-            metric="calls.actual_success",
-            unit=tell("unit.attempts"),
-            trend=calls.line("answered_attempts", "judged_attempts"),
-        ),
-        Tile(
-            "amplification",
-            style.UNKNOWN if amplified is None else f"{amplified:.3f}",
-            metric="calls.amplification",
-            n=row["calls_sent"],
-            unit=tell("unit.calls"),
-            trend=calls.line("attempts_sent", "calls_sent"),
-        ),
-    ]
 
 
 def bid_rate(whole: Result, tried: Series) -> Tile:

@@ -70,8 +70,8 @@ class Build:
             picked.append(
                 f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'"
             )
-        keys = " union ".join(f"({one})" for one in picked)
-        self.con.execute(f"create or replace table {keyed.name}.touched as {keys}")
+        union = " union ".join(f"({one})" for one in picked)
+        self.con.execute(f"create or replace table {keyed.name}.touched as {union}")
 
     def _inputs(self, keyed: Keyed) -> None:
         """The facts of the touched keys, old and new; facts that have no key are taken once, when they are new."""
