@@ -102,7 +102,7 @@ def flags(
     if fail:
         bad = sum(row["verdict"] in ("disable", "never") for row in tables.rows(snapshot, "flags", filters))
         if bad:
-            _say(f"{bad} flags say disable or never")
+            _say(f"{bad} {'flag says' if bad == 1 else 'flags say'} disable or never")
             raise typer.Exit(1)
 
 
@@ -168,6 +168,8 @@ def demo(
     print(f"Loading the sample into {folder}", flush=True)
     code = app(["ingest", "--warehouse", str(folder), str(SAMPLE)], standalone_mode=False)
     print(f"Loaded in {time.monotonic() - began:.1f} s", flush=True)
+    if not code and no_serve:
+        print(f"To look at it: retrylens serve --warehouse {folder}")
     if code or no_serve:
         raise typer.Exit(code or 0)
     raise typer.Exit(run(folder, host, port))
@@ -204,7 +206,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _fail(f"{error.format_message().rstrip('.')}. {_where_to_look(error)}", error.exit_code)

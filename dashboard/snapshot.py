@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from dashboard.errors import UserError
+from dashboard.settings import in_force
 
 SCHEMA_VERSION = 1
 """Newest snapshot layout that this reader knows."""
@@ -143,7 +144,11 @@ def _open(warehouse: Path, name: str) -> Snapshot:
             id=name,
             connection=connection,
             meta=meta,
-            settings=dict(_pairs(connection, "select name, value from snap.settings")),
+            settings=in_force(
+                warehouse,
+                dict(_pairs(connection, "select name, value from snap.settings")),
+                tuple(meta["stored_settings"].split(",")),
+            ),
             evidence=dict(_pairs(connection, "select name, present from snap.evidence")),
             streams={
                 stream: Span(first, newest)

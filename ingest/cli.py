@@ -170,9 +170,11 @@ def _sentence(report: FileReport) -> str:
 
 def _total(report: RunReport) -> str:
     totals = report.totals()
+    files = "1 file" if len(report.files) == 1 else f"{len(report.files)} files"
     return (
-        f"total: {len(report.files)} files, {totals['lines']:,} lines, {totals['facts']:,} facts,"
-        f" {totals['rejects']:,} rejects, {len(report.refused)} refused; {report.seconds:.2f} s"
+        f"total: {files}, {totals['lines']:,} lines = {totals['facts']:,} facts + {totals['rejects']:,} rejects"
+        f" + {totals['blank']:,} blank + {totals['repeated']:,} repeated; {len(report.refused)} refused;"
+        f" {report.seconds:.2f} s"
     )
 
 

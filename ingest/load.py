@@ -65,7 +65,7 @@ def ingest(
     options: Options = Options(),
     on_file: Callable[[FileReport], None] = lambda report: None,
 ) -> RunReport:
-    """Load what is new in `paths`; `on_file` is told of each file when it is read.
+    """Load what is new in `paths`; `on_file` is told of each file once all is published.
 
     Raises InputError for a path, format or zone that does not exist, BusyError when another writer holds the
     warehouse. Refused files are in the report.
@@ -81,10 +81,12 @@ def ingest(
             return RunReport([], time.monotonic() - began)
         run = _Run(warehouse, state, settings, given, options)
         try:
-            files = [run.read(one, number, on_file) for number, one in enumerate(found)]
+            files = [run.read(one, number) for number, one in enumerate(found)]
             snapshot = run.finish(files)
         finally:
             run.con.close()
+    for report in files:
+        on_file(report)
     return RunReport(files, time.monotonic() - began, snapshot.name)
 
 
@@ -113,7 +115,7 @@ class _Run:
         self.parts = Parts(self.con, warehouse, generation, state.parts)
         self.loader = RowLoader(self.con, tmp, zone=options.zone, want_hashes=options.dedup)
 
-    def read(self, found: Found, number: int, on_file: Callable[[FileReport], None]) -> FileReport:
+    def read(self, found: Found, number: int) -> FileReport:
         """Stage one file."""
         began = time.monotonic()
         report = FileReport(found.name, number, _now())
@@ -128,7 +130,6 @@ class _Run:
             report.refuse(refused.reason)
         report.seconds = time.monotonic() - began
         report.finished = _now()
-        on_file(report)
         return report
 
     def _lines(self, reading: Reading, report: FileReport) -> None:

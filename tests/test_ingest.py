@@ -579,3 +579,16 @@ def test_tables_are_equal_when_the_same_lines_come_in_other_splits(tmp_path: Pat
     (tmp_path / "all.jsonl").write_bytes(content)
     load(tmp_path / "whole", str(tmp_path / "all.jsonl"))
     assert everything(tmp_path / "split") == everything(tmp_path / "whole")
+
+
+def test_every_file_is_told_as_it_was_published_repeats_left_out(tmp_path: Path) -> None:
+    line = '{"event":"attempt","ts":"2026-09-14T11:00:00Z","auction_id":"a","partner":"p","http_status":204}\n'
+    (tmp_path / "a.jsonl").write_text(line * 3)
+    told: list[tuple[int, int, int]] = []
+    ingest(
+        [str(tmp_path / "a.jsonl")],
+        tmp_path / "w",
+        Options(dedup=True),
+        lambda report: told.append((report.lines, report.facts, report.repeated)),
+    )
+    assert told == [(3, 1, 2)]

@@ -91,6 +91,11 @@ def _kept_auctions(context: Context) -> str:
     return f"select auction_id, stage\nfrom {source}\nwhere " + "\nand ".join(conditions)
 
 
+def _settings_in_force(context: Context) -> str:
+    listed = ", ".join(f"({texts((name,))}, {texts((value,))})" for name, value in context.snapshot.settings.items())
+    return f"select * from (values {listed}) as listed (name, value)"
+
+
 def _moments(context: Context) -> str:
     return "select 0 as one" if context.bucket_us is None else 'select distinct "at" from depths'
 
@@ -166,6 +171,7 @@ MADE: dict[str, Callable[[Context], str]] = {
     "moments": _moments,
     "postback_rows": _postback_rows,
     "retry_rows": _retry_rows,
+    "settings_in_force": _settings_in_force,
     "shown_funnels": _shown_funnels,
     **{f"range_{name}": _range(name) for name in CUBES},
 }

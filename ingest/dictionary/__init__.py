@@ -69,10 +69,11 @@ def load_outcomes() -> list[tuple[str, str, int | None]]:
 
 def _table(name: str, file: str, columns: dict[str, str]) -> Table:
     text = files("ingest.dictionary").joinpath(file).read_text(encoding="utf-8")
-    rows = [
-        tuple(_cell(record[column], kind) for column, kind in columns.items())
-        for record in csv.DictReader(text.splitlines())
-    ]
+    header, *records = csv.reader(text.splitlines())
+    if sorted(header) != sorted(columns) or any(len(record) != len(header) for record in records):
+        raise ValueError(f"{file}: every row needs the cells {', '.join(columns)}; quote cells that hold commas")
+    at = {column: header.index(column) for column in columns}
+    rows = [tuple(_cell(record[at[column]], kind) for column, kind in columns.items()) for record in records]
     return Table(name, columns, rows)
 
 

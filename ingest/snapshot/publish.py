@@ -17,7 +17,7 @@ import duckdb
 from ingest.dictionary import load_dictionary
 from ingest.models.parts import Part, quote, scan
 from ingest.models.relations import CUBES, model_sql
-from ingest.settings import Settings
+from ingest.settings import STORED, Settings
 from ingest.snapshot.current import CURRENT, SCHEMA_VERSION, SNAPSHOTS, State
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
@@ -89,6 +89,7 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
         [
             ("schema_version", str(SCHEMA_VERSION)),
             ("snapshot_id", str(number)),
+            ("stored_settings", ",".join(STORED)),
             ("published_us", str(time.time_ns() // 1000)),
         ],
     )

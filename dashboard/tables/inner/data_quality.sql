@@ -1,4 +1,5 @@
--- What arrived in the range, and what of it is missing or odd: one row per measure. Loads lie at their begin.
+-- What was loaded during the range (loads lie at their begin), and what is odd in the data of the range: one row
+-- per measure
 with sums as (
     select
         count(*)::bigint as loads,
@@ -44,14 +45,14 @@ select
     listed.value
 from sums, tries, notes, posts, (
     values
-    ('loads', 'files', sums.loads),
-    ('loads_refused', 'files', sums.loads_refused),
-    ('lines', 'lines', sums.lines),
-    ('facts', 'lines', sums.facts),
-    ('rejects', 'lines', sums.rejects),
-    ('blank', 'lines', sums.blank),
-    ('repeated', 'lines', sums.repeated),
-    ('mended_values', 'values', sums.mended),
+    ('loaded_files', 'files', sums.loads),
+    ('refused_files', 'files', sums.loads_refused),
+    ('loaded_lines', 'lines', sums.lines),
+    ('loaded_facts', 'lines', sums.facts),
+    ('loaded_rejects', 'lines', sums.rejects),
+    ('loaded_blank', 'lines', sums.blank),
+    ('loaded_repeated', 'lines', sums.repeated),
+    ('loaded_mended_values', 'values', sums.mended),
     ('attempts', 'attempts', tries.attempts),
     ('answers_unknown', 'attempts', tries.answers_unknown),
     ('errors_unknown', 'attempts', tries.errors_unknown),

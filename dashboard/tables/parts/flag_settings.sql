@@ -4,5 +4,5 @@ select
     max(value::double) filter (name = 'flag_watch_retries') as watch_retries,
     max(value::double) filter (name = 'flag_upper_bound') as bound,
     max(value::double) filter (name = 'flag_z') as z
-from settings
+from settings_in_force
 where name like 'flag\_%' escape '\'

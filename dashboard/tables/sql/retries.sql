@@ -18,7 +18,7 @@ with counted as (
 
 normal as (
     select value::double as z
-    from settings
+    from settings_in_force
     where name = 'interval_z'
 ),
 

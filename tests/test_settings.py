@@ -1,0 +1,61 @@
+"""Settings reach the reader at once, but for those that stored results were made with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard import tables
+from dashboard.errors import UserError
+from dashboard.filters import Filters
+from dashboard.settings import in_force
+from dashboard.snapshot import open_snapshot
+from ingest.load import ingest
+
+STORED = {"reserve_ms": "40", "flag_watch_retries": "10", "zone": "UTC", "price_unit": "cpm"}
+
+
+def test_the_environment_wins_over_the_file_over_the_snapshot(tmp_path: Path) -> None:
+    (tmp_path / "retrylens.toml").write_text("flag_watch_retries = 5\nzone = 'Europe/Kyiv'\n")
+    told = in_force(tmp_path, STORED, ("reserve_ms",), {"RETRYLENS_FLAG_WATCH_RETRIES": "3"})
+    assert told == STORED | {"flag_watch_retries": "3", "zone": "Europe/Kyiv"}
+
+
+def test_what_stored_results_were_made_with_stays_until_rebuild(tmp_path: Path) -> None:
+    (tmp_path / "retrylens.toml").write_text("reserve_ms = 90\n")
+    assert in_force(tmp_path, STORED, ("reserve_ms",), {})["reserve_ms"] == "40"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("flag_wach_retries = 5\n", "unknown setting .*flag_watch_retries"),
+        ("flag_watch_retries = 'few'\n", "takes a number"),
+        ("flag_watch_retries = nan\n", "takes a number"),
+        ("price_unit = 'cents'\n", "cpm or unit"),
+        ("flag_watch_retries = \n", "not valid TOML"),
+    ],
+)
+def test_a_wrong_setting_is_named(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "retrylens.toml").write_text(text)
+    with pytest.raises(UserError, match=said):
+        in_force(tmp_path, STORED, (), {})
+
+
+def test_a_threshold_of_the_flags_holds_without_a_new_load(tmp_path: Path) -> None:
+    lines = [
+        f'{{"event":"attempt","ts":"2026-09-14T11:00:0{n}Z","auction_id":"a{n // 2}","partner":"p","http_status":503}}'
+        for n in range(4)
+    ]
+    log = tmp_path / "a.jsonl"
+    log.write_text("\n".join(lines) + "\n")
+    warehouse = tmp_path / "warehouse"
+    ingest([str(log)], warehouse)
+
+    def verdicts() -> set[object]:
+        return {row["verdict"] for row in tables.rows(open_snapshot(warehouse), "flags", Filters())}
+
+    assert verdicts() == {"too_few"}
+    (warehouse / "retrylens.toml").write_text("flag_watch_retries = 2\n")
+    assert verdicts() == {"watch"}
