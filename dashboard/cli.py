@@ -117,13 +117,13 @@ def report(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the CSVs.")] = Path("reports"),
 ) -> None:
     """Write the weekly CSVs, one a topic, each figure beside that of the week before."""
-    from dashboard.report import report_files, resolve_week, write_files
+    from dashboard.report import is_outside, report_files, resolve_week, write_files
 
     snapshot = _open(warehouse)
     zone = zone or snapshot.settings["zone"]
     week = resolve_week(snapshot, week, zone)
     paths = write_files(report_files(snapshot, week, zone), out)
-    _say(f"week {week} in {zone}")
+    _say(f"week {week} in {zone}{': no event of the data lies in it' if is_outside(snapshot, week, zone) else ''}")
     for path in paths:
         print(path)
 

@@ -81,6 +81,13 @@ def resolve_week(snapshot: Snapshot, week: str | None, zone: str) -> str:
     return ended if span.first_us < _span(ended, zone)[1] else running
 
 
+def is_outside(snapshot: Snapshot, week: str, zone: str) -> bool:
+    """Whether no event of the data can lie in the week."""
+    lo, hi = _span(week, zone)
+    span = snapshot.span("all")
+    return span.first_us is None or span.newest_us is None or span.newest_us < lo or span.first_us >= hi
+
+
 def week_of(moment_us: int, zone: str) -> str:
     """The ISO week in which an instant lies in `zone`."""
     day = datetime.fromtimestamp(moment_us // 1_000_000, UTC).astimezone(check_zone(zone)).date()
