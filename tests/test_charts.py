@@ -1,6 +1,7 @@
 """Charts are functions from rows to figures: what they draw, what they leave open, and that names stay names."""
 
 import json
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,9 @@ import pytest
 
 from dashboard.charts import auction, bars, breakers, funnel, latency, limits, no_bids, retries, style, timeline
 from dashboard.components import attention
+from dashboard.components.buckets import Series
+from dashboard.components.data import Result
+from dashboard.components.retries import verdict_note
 from dashboard.escape import LABEL_LIMIT, brief, markdown, plain, plotly
 
 NOON = datetime(2026, 9, 14, 12)
@@ -123,8 +127,8 @@ def test_heatmap_tells_rate_n_and_interval_and_leaves_unmade_retries_empty() -> 
     rows = [retry("a", "timeout", 1, 100, 2), retry("a", "timeout", 2, 10, 5), retry("b", "reset", 1, 4, 4)]
     figure = retries.heatmap(rows, {"timeout": "Timeout"})
     cells = figure.data[0]
-    assert [list(line) for line in cells.z] == [[0.02, 0.5], [1.0, None]]
-    assert cells.text[0][0] == "2.0 %<br>n 100"
+    assert [list(line) for line in cells.z] == [[0.01, 0.01], [0.01, None]]
+    assert re.sub("<[^>]+>", "|", cells.text[0][0]) == "2.0 %||1-9|n 100|"
     assert "95 % interval 1.0 % to 9.0 %" in cells.customdata[0][0]
     assert cells.text[1][1] == ""
 
@@ -148,7 +152,7 @@ def test_unknown_amplification_is_written() -> None:
 def call(partner: str, amplification: float | None) -> dict[str, Any]:
     return {
         "partner": partner, "amplification": amplification, "attempts_sent": 10, "calls_sent": 9,
-        "actual_success": 0.5, "effective_success": 0.9,
+        "actual_success": 0.5, "effective_success": 0.9, "judged_attempts": 8, "judged_calls": 7,
     }  # fmt: skip
 
 
@@ -298,3 +302,56 @@ def test_throttling_needs_ten_refusals_and_one_per_cent(limited: int, requests: 
     row = {"stream": "postback", "partner": "k", "endpoint": "/p", "limited": limited, "requests": requests,
            "rate": limited / requests}  # fmt: skip
     assert bool(attention.throttled([row])) is told
+
+
+# Reading
+
+
+def test_texts_of_bars_without_length_stand_outside() -> None:
+    bar = bars.counts(["a", "b", "c", "d"], [100, 0, None, 3], ["", "", "", ""]).data[0]
+    assert list(bar.textposition) == ["auto", "outside", "outside", "outside"]
+    assert list(bar.text) == ["100", "0", "unknown", "3"]
+
+
+def test_inside_texts_suit_their_bar() -> None:
+    assert (style.ink("#000000"), style.ink("#FFFFFF"), style.ink(style.BLUE)) == ("#FFFFFF", "#000000", "#FFFFFF")
+    bar = bars.counts(["a", "b"], [2, 2], ["", ""], colours=[style.BLUE, style.YELLOW]).data[0]
+    assert list(bar.insidetextfont.color) == ["#FFFFFF", "#000000"]
+
+
+@pytest.mark.parametrize(
+    ("top", "ticks"), [(0, (1, ",.0f")), (9, (1, ",.0f")), (10, (None, ",.0f")), (1_000, (None, "~s"))]
+)
+def test_counts_have_ticks_at_whole_numbers(top: int, ticks: tuple[int | None, str]) -> None:
+    axis = timeline.stacked(HOURS[:1], {"a": [top]}, colours={}, patterns={}, unit="calls").layout.yaxis
+    assert (axis.dtick, axis.tickformat) == ticks
+
+
+def test_heatmap_with_many_numbers_keeps_n() -> None:
+    rows = [retry("a", "timeout", number, 14, 6) for number in range(1, retries.MOST_TOLD + 2)]
+    text = retries.heatmap(rows, {}).data[0].text[0][0]
+    assert re.sub("<[^>]+>", "|", text) == "43||14|"
+
+
+def test_success_is_told_of_what_was_judged() -> None:
+    actual, effective = retries.actual_and_effective([call("a", 1.1)]).data
+    assert tuple(actual.customdata[0]) == ("a", "50.0 %", "8")
+    assert tuple(effective.customdata[0]) == ("a", "90.0 %", "7")
+
+
+def test_highest_ratio_comes_first_and_names_without_one_are_left_out() -> None:
+    rows = [
+        {"at": NOON, "partner": partner, "part": part, "whole": whole}
+        for partner, part, whole in (("busy", 100, 100), ("high", 6, 4), ("equal", 3, 2), ("none", 0, 0))
+    ]
+    result = Result("calls", tuple(rows[0]), (), [tuple(row.values()) for row in rows], "")
+    start = int((NOON - datetime(1970, 1, 1)).total_seconds()) * 1_000_000
+    series = Series(result, [start], [NOON])
+    assert series.highest(lambda row: str(row["partner"]), "part", "whole") == ["high", "equal", "busy"]
+
+
+def test_rollups_do_not_add_to_what_is_switched_off() -> None:
+    rollup, one, fine = flag("*", "timeout", "disable"), flag("a", "timeout", "disable"), flag("a", "reset", "keep")
+    assert verdict_note([rollup, one, fine]).startswith("1 of 2 retries")
+    assert verdict_note([rollup, fine]).startswith("No partner's retries")
+    assert verdict_note([fine]).startswith("None of 1 retries")

@@ -118,7 +118,7 @@ def test_flags_fail_on_request_only(here: Path) -> None:
     assert run("flags", cwd=here).returncode == 0
     done = run("flags", "--fail", "--format", "json", cwd=here)
     assert done.returncode == 1
-    assert done.stderr == "1 flags say disable or never\n"
+    assert done.stderr == "1 flag says disable or never\n"
     assert [row["verdict"] for row in json.loads(done.stdout)].count("never") == 1
     assert run("flags", "--fail", "--partner", "nobody", cwd=here).returncode == 0
 

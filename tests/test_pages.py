@@ -89,7 +89,7 @@ def test_page_shows_its_title_freshness_and_rejects(simulated: Path, page: str) 
     assert test.title[0].value == texts.tell(f"{page}.title")
     said = " ".join(words(test))
     assert "Newest event 2026" in said.replace("\\", "")
-    assert "2 lines rejected" in said
+    assert "Rejected lines: 2" in said
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -374,7 +374,7 @@ CHECKS = {
     "no_bid_reasons": same_sum("no_bids"),
     "no_bid_groups": same_sum("no_bids"),
     "no_bid_partners": share_of_each("no_bids"),
-    "retry_heatmap": same_values("success_rate", "heatmap"),
+    "retry_heatmap": same_values("success_low", "heatmap"),
     "effective_actual": same_values("effective_success", "scatter"),
     "amplification": same_values("amplification", "scatter"),
     "amplification_time": parts_of_lines("attempts_sent", "calls_sent"),
@@ -412,3 +412,21 @@ def test_every_metric_that_is_named_is_in_the_dictionary(calm: Path) -> None:
     snapshot.close()
     assert len(named) > 15
     assert named <= known
+
+
+def test_fate_of_no_calls_is_not_called_healthy(calm: Path) -> None:
+    said = " ".join(
+        words(run(calm, "retries", **{"range": "Custom", "from": "2026-01-01T00:00", "to": "2026-01-02T00:00"}))
+    )
+    assert texts.tell("retries.no_calls") in said
+    assert texts.tell("panel.fate.empty") not in said
+
+
+def test_success_panel_counts_what_its_tile_counts(simulated: Path, drawn: Drawn) -> None:
+    test = run(simulated, "retries")
+    [result] = [result for name, result, _ in drawn.charts if name == "effective_actual"]
+    n = texts.say("explain.n", n=result.total("judged_calls"), unit=texts.tell("unit.calls"))
+    tile = next(metric for metric in test.metric if metric.label == texts.say("tile.effective"))
+    title = next(one for one in test.markdown if texts.say("panel.effective_actual.title") in one.value)
+    assert n in tile.help
+    assert n in title.help

@@ -6,7 +6,7 @@ from dashboard.components.view import current
 view = current()
 header.show(view, "no_bids")
 no_bids.headline(view)
-no_bids.over_time(view)
+no_bids.over_time(view, view.filters)
 left, right = layout.halves()
 with left:
     no_bids.reasons(view, view.filters)

@@ -9,6 +9,7 @@ from dashboard.components import (
     layout,
     limits,
     no_bids,
+    notices,
     outcomes,
     partner,
     retries,
@@ -33,9 +34,12 @@ if name is not None:
         with right:
             partner.latency(view, filters)
             retries.fate(view, filters, stream)
+        no_bids.over_time(view, filters)
         retries.heatmap(view, filters, stream)
+        partner.load(view, filters, stream)
         breakers.timeline(view, filters)
         limits.over_time(view, filters)
+        notices.show(view, filters)
         partner.attempts(view, filters)
         partner.auction(view)
     else:
@@ -43,4 +47,6 @@ if name is not None:
         limits.postbacks_over_time(view, filters)
         limits.over_time(view, filters)
         retries.heatmap(view, filters, stream)
+        retries.fate(view, filters, stream)
+        partner.load(view, filters, stream)
         partner.postbacks(view, name)

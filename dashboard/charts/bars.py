@@ -11,6 +11,9 @@ from dashboard.escape import plotly
 LABEL_ABOVE = 40
 """Characters of a name above its row."""
 
+SHORT_BAR = 0.1
+"""Up to this share of the longest bar a text never fits inside; the text of a bar without length would be lost."""
+
 
 def counts(
     names: Sequence[str],
@@ -23,14 +26,17 @@ def counts(
     """One bar a name with its count and a note; an unknown count is a word, and no bar."""
     texts = [f"{style.short(v)}{' · ' + plotly(note) if note else ''}" for v, note in zip(values, notes, strict=True)]
     known = [value or 0 for value in values]
+    longest = max([*known, 1])
+    fills = [colours] * len(names) if isinstance(colours, str) else list(colours)
     figure = go.Figure(
         go.Bar(
             x=known,
             y=list(range(len(names))),
             orientation="h",
-            marker={"color": colours if isinstance(colours, str) else list(colours), "line": {"width": 0}},
+            marker={"color": fills, "line": {"width": 0}},
             text=texts,
-            textposition="auto",
+            textposition=["outside" if value <= SHORT_BAR * longest else "auto" for value in known],
+            insidetextfont={"color": [style.ink(fill) for fill in fills]},
             insidetextanchor="end",
             textangle=0,
             cliponaxis=False,
@@ -42,7 +48,7 @@ def counts(
     )
     style.frame(figure, style.rows_height(len(names), legend=False), legend=False)
     style.category_rows(figure, names, width)
-    figure.update_xaxes(visible=False, range=[0, max([*known, 1]) * 1.55])
+    figure.update_xaxes(visible=False, range=[0, longest * 1.55])
     return figure
 
 

@@ -8,7 +8,7 @@ from dashboard.charts import style
 from dashboard.charts.bars import counts
 from dashboard.charts.style import Row, Rows
 
-STAGE_COLOURS = (style.BLUE, "#1A80B6", "#2F8EBF", "#459BC8", style.SKY, "#7CC4EA", "#96D0EE", "#B0DCF2")
+STAGE_COLOURS = (style.BLUE, "#0C78B2", "#479FCF", "#4EA9DB", style.SKY, "#7CC4EA", "#96D0EE", "#B0DCF2")
 
 
 def stages(rows: Rows) -> go.Figure:

@@ -17,14 +17,20 @@ MOST_NUMBERS = 8
 """Columns of the heatmap; few calls are repeated more often."""
 
 MOST_TOLD = 4
-"""Up to so many columns each cell has room for n."""
+"""Up to so many columns each cell has room for the interval."""
 
 SCALE = [[0.0, "#F4E3D7"], [0.05, "#F0D9A8"], [0.25, "#CFE3EE"], [1.0, "#4FA3D1"]]
 """Success from poor (warm) to good (blue), light enough to carry dark text in both themes."""
 
 
+SMALL = "<span style='font-size:9px'>"
+
+
 def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
-    """Rows of the table `retries`: a line a partner and trigger, a column a retry number; rate and n in each cell."""
+    """Rows of the table `retries`: a line a partner and trigger, a column a retry number; rate and n in each cell.
+
+    The colour is the interval's lower end: a rate of few retries does not look sure.
+    """
     lines: dict[tuple[str, str], int] = {}
     for row in rows:
         key = (row["partner"], row["trigger"])
@@ -36,7 +42,7 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
     grid = [[cells.get((*key, number)) for number in numbers] for key in shown]
     figure = go.Figure(
         go.Heatmap(
-            z=[[None if cell is None else cell["success_rate"] for cell in line] for line in grid],
+            z=[[None if cell is None else cell["success_low"] for cell in line] for line in grid],
             x=list(range(len(numbers))),
             y=list(range(len(shown))),
             text=[[cell_text(cell, len(numbers)) for cell in line] for line in grid],
@@ -53,7 +59,11 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
             ygap=3,
         )
     )
-    style.frame(figure, style.rows_height(len(shown), legend=False, row=40) + 26, legend=False)
+    style.frame(
+        figure,
+        style.rows_height(len(shown), legend=False, row=40 if len(numbers) > MOST_TOLD else 50) + 26,
+        legend=False,
+    )
     style.category_rows(figure, [f"{partner} · {readable(trigger)}" for partner, trigger in shown], 28)
     figure.update_xaxes(
         side="top",
@@ -67,12 +77,13 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
 
 
 def cell_text(cell: Row | None, numbers: int) -> str:
-    """Rate and n, one below the other; with many columns per cent alone, so that a phone can hold it."""
+    """Rate, 95 % interval and n, one below the other; with many columns per cent and n, so that a phone can hold it."""
     if cell is None:
         return ""
     if numbers > MOST_TOLD:
-        return f"{100 * cell['success_rate']:.0f}"
-    return f"{style.percent(cell['success_rate'])}<br>n {style.short(cell['retries'])}"
+        return f"{100 * cell['success_rate']:.0f}<br>{SMALL}{style.short(cell['retries'])}</span>"
+    interval = f"{100 * cell['success_low']:.0f}-{100 * cell['success_high']:.0f}"
+    return f"{style.percent(cell['success_rate'])}<br>{SMALL}{interval}<br>n {style.short(cell['retries'])}</span>"
 
 
 def cell_hover(cell: Row | None, titles: Mapping[str, str]) -> str:
@@ -89,7 +100,7 @@ def cell_hover(cell: Row | None, titles: Mapping[str, str]) -> str:
 
 
 def actual_and_effective(rows: Rows) -> go.Figure:
-    """Rows of the table `calls`: two marks a partner, joined; the gap is what retries add."""
+    """Rows of the table `judged_calls`: two marks a partner, joined; the gap is what retries add."""
     shown = list(rows)[: style.MOST_ROWS]
     figure = go.Figure()
     for index, row in enumerate(shown):
@@ -104,8 +115,8 @@ def actual_and_effective(rows: Rows) -> go.Figure:
                 layer="below",
             )
     for column, name, colour, mark, unit in (
-        ("actual_success", "actual (attempts)", style.ORANGE, "circle-open", "attempts_sent"),
-        ("effective_success", "effective (calls)", style.BLUE, "diamond", "calls_sent"),
+        ("actual_success", "actual (attempts)", style.ORANGE, "circle-open", "judged_attempts"),
+        ("effective_success", "effective (calls)", style.BLUE, "diamond", "judged_calls"),
     ):
         figure.add_scatter(
             x=[row[column] for row in shown],
@@ -114,7 +125,10 @@ def actual_and_effective(rows: Rows) -> go.Figure:
             name=name,
             marker={"symbol": mark, "size": 11, "color": colour, "line": {"width": 2}},
             customdata=[(plotly(row["partner"]), style.percent(row[column]), style.count(row[unit])) for row in shown],
-            hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} of %{{customdata[2]}} sent<extra></extra>",
+            hovertemplate=(
+                f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} of %{{customdata[2]}} sent, cancelled left out"
+                "<extra></extra>"
+            ),
         )
     mark_unknown(figure, [row["actual_success"] is None and row["effective_success"] is None for row in shown])
     style.frame(figure, style.rows_height(len(shown)))

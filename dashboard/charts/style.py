@@ -58,6 +58,14 @@ def ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else float(part) / float(whole)
 
 
+def ink(colour: str) -> str:
+    """Black or white, whichever reads better on `#RRGGBB`: the contrast is at least 4.5 on every colour."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    luminance = sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "#000000" if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else "#FFFFFF"
+
+
 def labels(names: Sequence[object], width: int = LABEL_WIDTH) -> list[str]:
     """Names as short, inert axis texts."""
     return [plotly(brief(name, width), width) for name in names]

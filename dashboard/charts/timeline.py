@@ -43,7 +43,7 @@ def stacked(
         )
     style.frame(figure, height)
     figure.update_layout(barmode="stack", bargap=0.08)
-    figure.update_yaxes(rangemode="tozero", tickformat="~s")
+    figure.update_yaxes(rangemode="tozero", **whole_ticks(max(totals, default=0)))
     return span(figure, buckets)
 
 
@@ -93,6 +93,13 @@ def rates(
         nticks=5,
     )
     return span(figure, buckets)
+
+
+def whole_ticks(top: float) -> dict[str, object]:
+    """Axis options with which counts up to `top` have ticks at whole numbers only: half a count is none."""
+    if top < 10:
+        return {"dtick": 1, "tickformat": ",.0f"}
+    return {"tickformat": ",.0f" if top < 1_000 else "~s"}
 
 
 def alone(values: Sequence[float | None]) -> bool:

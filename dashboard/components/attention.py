@@ -14,6 +14,9 @@ WORST = ("disable", "never")
 THROTTLED_SHARE = 0.01
 """From this share of requests answered 429 on, a partner or key is called throttled."""
 
+SENDER_ADVICE = ("rate_limited", "client_error", "server_error", "stale_timestamp", "replay")
+"""Triggers of postback retries for which the sender gets advice of its own."""
+
 THROTTLED_LEAST = 10
 """Fewer refusals than this are no finding, whatever their share."""
 
@@ -28,17 +31,22 @@ class Finding:
     cost: float
     values: Mapping[str, object]
     partner: str = ""
+    remedy: str = ""
+    """The sentence under `finding.remedy_` that says who acts and how; the kind's own where it is empty."""
 
 
 def findings(
     flags: Sequence[Row],
     breakers: Sequence[Row],
     limits: Sequence[Row],
-    end_us: int | None,
+    newest_us: int | None,
     titles: Mapping[str, str],
 ) -> list[Finding]:
-    """All findings: open breakers first (they act now), then retries by cost, then throttling by share."""
-    return [*open_breakers(breakers, end_us), *bad_retries(flags, titles), *throttled(limits)]
+    """All findings: open breakers first (they act now), then retries by cost, then throttling by share.
+
+    `newest_us` is the newest event of all data, to which an open breaker lasts whatever the range.
+    """
+    return [*open_breakers(breakers, newest_us), *bad_retries(flags, titles), *throttled(limits)]
 
 
 def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding]:
@@ -53,7 +61,7 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding
         found.append(
             Finding(
                 kind=row["verdict"],
-                text=row["verdict"] if row["partner"] != "*" else f"{row['verdict']}_all",
+                text=sentence(row),
                 page="retries",
                 cost=float(row["retries_per_day"] or 0),
                 values={
@@ -63,13 +71,32 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding
                     "successes": row["successes"],
                     "retries": row["retries"],
                     "bound": style.percent(row["upper_bound"]),
-                    "per_day": style.count(row["retries_per_day"]),
+                    "per_day": a_day(row["retries_per_day"]),
                     "saved": style.UNKNOWN if saved is None else duration(float(saved) / 1000),
                 },
                 partner="" if row["partner"] == "*" else row["partner"],
+                remedy=sender_advice(row),
             )
         )
     return sorted(found, key=lambda finding: -finding.cost)
+
+
+def sentence(row: Row) -> str:
+    """The sentence for a flag: of a partner or of all, on the exchange's calls or on a key's postbacks."""
+    side = "_key" if row["stream"] == "postback" else ""
+    return f"{row['verdict']}{side}{'_all' if row['partner'] == '*' else ''}"
+
+
+def sender_advice(row: Row) -> str:
+    """The remedy for retried postbacks: their sender acts, not the exchange. Nothing for the exchange's calls."""
+    if row["stream"] != "postback":
+        return ""
+    return f"sender_{row['trigger']}" if row["trigger"] in SENDER_ADVICE else "sender"
+
+
+def a_day(rate: float | None) -> str:
+    """A number a day; below ten with two digits, for rare is not never."""
+    return f"{rate:.2g}" if rate is not None and 0 < rate < 9.95 else style.count(rate)
 
 
 def covers(wide: Row, narrow: Row) -> bool:
@@ -79,7 +106,7 @@ def covers(wide: Row, narrow: Row) -> bool:
     )
 
 
-def open_breakers(breakers: Sequence[Row], end_us: int | None) -> list[Finding]:
+def open_breakers(breakers: Sequence[Row], newest_us: int | None) -> list[Finding]:
     """Partners with a breaker that is open at the end of the data, on how many of their nodes and since when."""
     nodes: dict[str, set[object]] = {}
     opened: dict[str, list[Row]] = {}
@@ -90,7 +117,7 @@ def open_breakers(breakers: Sequence[Row], end_us: int | None) -> list[Finding]:
     found = []
     for partner, rows in opened.items():
         begin = min(row["from"] for row in rows)
-        lasted = (end_us or 0) / 1e6 - seconds_of(begin)
+        lasted = (newest_us or 0) / 1e6 - seconds_of(begin)
         found.append(
             Finding(
                 kind="open",

@@ -13,7 +13,7 @@ from dashboard.tables.context import BUCKETS
 
 MOST_BUCKETS = 200
 MOST_LINES = 6
-"""Lines on one chart; the busiest are drawn, the table beside the chart has all."""
+"""Lines on one chart; the table beside the chart has all."""
 
 
 def fitting(view: View) -> str:
@@ -52,6 +52,13 @@ class Series:
             for key in (busiest(wholes)[:MOST_LINES] if names is None else names)
         }
 
+    def highest(self, name: Callable[[Row], str], part: str, whole: str) -> list[str]:
+        """All names with a ratio, that of the whole range, highest first; of equals the busier first."""
+        parts, wholes = self.column(name, part), self.column(name, whole)
+        sums = {key: (total(parts.get(key, ())), total(values)) for key, values in wholes.items()}
+        ratios = {key: (p / w, w) for key, (p, w) in sums.items() if w}
+        return sorted(ratios, key=lambda key: (-ratios[key][0], -ratios[key][1], key))
+
     def line(self, part: str, whole: str | None = None) -> list[float]:
         """One ratio or count over all rows for a sparkline; buckets without a value are left out."""
         wholes = self.column(lambda _: "", whole or part).get("", [])
@@ -81,4 +88,9 @@ def filled(series: Mapping[str, Sequence[int | None]]) -> dict[str, list[int]]:
 
 def busiest(series: Mapping[str, Sequence[int | None]]) -> list[str]:
     """The names with the largest sums first."""
-    return sorted(series, key=lambda name: (-sum(value or 0 for value in series[name]), name))
+    return sorted(series, key=lambda name: (-total(series[name]), name))
+
+
+def total(values: Sequence[int | None]) -> int:
+    """The sum of what is known."""
+    return sum(value or 0 for value in values)

@@ -14,6 +14,8 @@ def calls(row: Row, series: Series) -> Tile:
         "calls",
         "0" if row["calls"] is None else style.short(row["calls"]),
         metric="calls.calls",
+        n=row["calls"] or 0,
+        unit=tell("unit.calls"),
         trend=series.line("calls"),
         chart="bar",
         note=tell("tile.attempts", n=style.short(row["attempts_sent"] or 0)),

@@ -15,6 +15,7 @@ from dashboard.tables import get_table
 from dashboard.tables.compose import compose
 from dashboard.tables.context import BUCKETS, Context
 from dashboard.tables.spec import Table
+from dashboard.texts import table as texts_of
 
 KEEP_S = 3_600
 MOST_RESULTS = 512
@@ -174,12 +175,12 @@ def _codes(_snapshot: Snapshot, warehouse: str, id: str, relation: str) -> list[
 
 
 def reason_titles(snapshot: Snapshot) -> dict[str, str]:
-    """Titles of the reasons for which calls get no further: outcomes, and no-bid codes with their numbers."""
+    """Titles of the reasons for which calls and postbacks get no further: outcomes, and no-bid codes with numbers."""
     titles = {name: row["title"] for name, row in outcome_texts(snapshot).items() if row["title"]}
     codes = {
         str(row["code"]): f"{row['code']} · {row['name']}" for row in nbr_texts(snapshot) if row["code"] is not None
     }
-    return titles | codes
+    return titles | texts_of("reason") | codes
 
 
 def has_stream(snapshot: Snapshot, stream: str) -> bool:

@@ -44,7 +44,7 @@ def losses(view: View, funnel: str, filters: Filters) -> None:
         view,
         f"losses_{funnel}",
         result,
-        lambda: charts.losses(rows[:MOST_LOSSES], data.reason_titles(view.snapshot) | table("reason"), table("missed")),
+        lambda: charts.losses(rows[:MOST_LOSSES], data.reason_titles(view.snapshot), table("missed")),
         metrics=("losses.count",),
         n=result.total("count"),
         unit=f"{funnel}s",

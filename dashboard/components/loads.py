@@ -28,6 +28,8 @@ def freshness(view: View) -> None:
             f"newest_{stream}",
             age((now_us() - span.newest_us) / 1e6) if span and span.newest_us else style.UNKNOWN,
             metric="data.freshness",
+            n=len(loads.rows),
+            unit=tell("unit.loads"),
         )
         for stream in ("exchange", "postback")
         if (span := view.snapshot.streams.get(stream)) or True
@@ -36,11 +38,23 @@ def freshness(view: View) -> None:
     tiles.show(
         [
             *newest,
-            Tile("lines", style.short(loads.total("lines")), n=len(loads.rows), unit=tell("unit.loads")),
+            Tile(
+                "lines",
+                style.short(loads.total("lines")),
+                metric="loads.lines",
+                n=len(loads.rows),
+                unit=tell("unit.loads"),
+            ),
             tiles.rate(
                 "rejects", loads.total("rejects"), loads.total("lines"), metric="data.rejects", unit=tell("unit.lines")
             ),
-            Tile("refused", style.count(refused), n=len(loads.rows), unit=tell("unit.loads")),
+            Tile(
+                "refused",
+                style.count(refused),
+                metric="data.refused",
+                n=len(loads.rows),
+                unit=tell("unit.loads"),
+            ),
         ],
         data.metric_texts(view.snapshot),
     )

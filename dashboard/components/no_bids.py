@@ -37,9 +37,9 @@ def headline(view: View) -> None:
     harmful = sum(row["no_bids"] for row in classes.rows if row["class"] in ("request", "traffic"))
     tiles.show(
         [
-            tiles.rate("no_bid_share", total, answers, unit=tell("unit.answers")),
+            tiles.rate("no_bid_share", total, answers, metric="no_bids.share", unit=tell("unit.answers")),
             tiles.rate("no_reason", silent, total, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
-            tiles.rate("harmful", harmful, total, unit=tell("unit.no_bids")),
+            tiles.rate("harmful", harmful, total, metric="no_bids.never_retry_share", unit=tell("unit.no_bids")),
         ],
         data.metric_texts(view.snapshot),
     )
@@ -108,9 +108,9 @@ def by_partner(view: View) -> None:
     )
 
 
-def over_time(view: View) -> None:
+def over_time(view: View, filters: Filters) -> None:
     """Classes over time."""
-    series = buckets.series(view, "no_bids", shape=Sum(("class",), ("no_bids",)))
+    series = buckets.series(view, "no_bids", filters=filters, shape=Sum(("class",), ("no_bids",)))
     found = buckets.filled(series.column(lambda row: readable(row["class"]), "no_bids"))
     ordered = {readable(name): found[readable(name)] for name in charts.CLASSES if readable(name) in found}
     panel.chart(

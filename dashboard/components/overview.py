@@ -30,7 +30,7 @@ def needs_attention(view: View) -> None:
         data.table(view.snapshot, "flags", view.everywhere).rows,
         data.table(view.snapshot, "breakers", view.everywhere).rows,
         data.table(view.snapshot, "rate_limits", view.filters).rows,
-        view.end_us,
+        view.snapshot.span("all").newest_us,
         data.reason_titles(view.snapshot),
     )
     with st.container(border=True):
@@ -54,7 +54,7 @@ def one(view: View, finding: Finding) -> None:
     said, link = st.columns([7, 1], vertical_alignment="center", gap="small")
     with said, st.container(gap=None):
         st.markdown(f"{ICONS[finding.kind]} {say(f'finding.{finding.text}', **finding.values)}")
-        st.caption(say(f"finding.remedy_{finding.kind}", **finding.values))
+        st.caption(say(f"finding.remedy_{finding.remedy or finding.kind}", **finding.values))
     with link:
         st.page_link(
             view.page("partner") if finding.partner else view.page(finding.page),
@@ -95,7 +95,7 @@ def exchange(view: View) -> list[Tile]:
             "won",
             funnel["won"]["count"],
             funnel["bid"]["count"],
-            metric="funnel.won",
+            metric="funnel.won_of_bids",
             unit=tell("unit.bids"),
             trend=won(view),
         ),

@@ -29,14 +29,18 @@ def chart(
     unit: str = "",
     note: str = "",
     empty: bool | None = None,
+    absent: str = "",
 ) -> None:
-    """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words."""
+    """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words.
+
+    `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true.
+    """
     with st.container(border=True):
         head(view, name, result, metrics, n, unit)
         if note:
             st.caption(note)
         if empty if empty is not None else not result.rows:
-            nothing(name)
+            nothing(absent or f"panel.{name}.empty")
         else:
             st.plotly_chart(
                 draw(), key=f"chart_{name}", config=CONFIG, alt=tell(f"panel.{name}.alt", n=n if n is None else int(n))
@@ -90,9 +94,9 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:10]
 
 
-def nothing(name: str) -> None:
+def nothing(text: str) -> None:
     """Says that there is nothing, and what that means here."""
-    st.markdown(f":material/do_not_disturb_on: {say(f'panel.{name}.empty')}")
+    st.markdown(f":material/do_not_disturb_on: {say(text)}")
 
 
 def table(
@@ -113,7 +117,7 @@ def table(
         if note:
             st.caption(note)
         if not rows:
-            nothing(name)
+            nothing(f"panel.{name}.empty")
             return
         key = f"grid_{name}_{view.snapshot.id}_{digest(result.sql)}"
         grid.show(

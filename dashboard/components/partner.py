@@ -7,12 +7,12 @@ import streamlit as st
 
 from dashboard.charts import auction as auction_chart
 from dashboard.charts import latency as latency_chart
-from dashboard.components import buckets, call_tiles, data, grid, panel, tiles
+from dashboard.components import buckets, call_tiles, data, grid, layout, panel, retries, tiles
 from dashboard.components.data import Only
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters
-from dashboard.texts import say, tell
+from dashboard.texts import say, tell, title
 
 
 def choose(view: View) -> str | None:
@@ -76,6 +76,17 @@ def latency(view: View, filters: Filters) -> None:
     )
 
 
+def load(view: View, filters: Filters, stream: str) -> None:
+    """What retries add to the partner's load, and what they earn: as on the page of all partners."""
+    own = replace(view, filters=filters)
+    left, right = layout.halves()
+    with left:
+        retries.successes(own, stream)
+    with right:
+        retries.amplification(own, stream)
+    retries.amplification_time(own, stream)
+
+
 def attempts(view: View, filters: Filters) -> None:
     """The newest attempts; a click on one opens its auction below."""
     result = data.table(view.snapshot, "recent_attempts", filters)
@@ -125,11 +136,12 @@ def postbacks(view: View, name: str) -> None:
     """The newest postbacks of a key."""
     filters = replace(view.filters, partners=(), key=name)
     result = data.table(view.snapshot, "recent_postbacks", filters)
+    rows = [row | {"outcome": title("postback", row["outcome"])} for row in result.rows]
     panel.table(
         view,
         "postbacks",
         result,
-        result.rows,
-        note=say("partner.postbacks_note", rows=len(result.rows)) if result.rows else "",
+        rows,
+        note=say("partner.postbacks_note", rows=len(rows)) if rows else "",
         absent=grid.ABSENT,
     )

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
+from dashboard.charts.style import Row, Rows
 from dashboard.components import buckets, data, panel
 from dashboard.components.data import Only
 from dashboard.components.view import View, clock
@@ -26,6 +27,8 @@ FLAG_COLUMNS = (
     "bids_at_risk",
     "revenue_at_risk",
 )
+EXCHANGE_ONLY = ("bids_at_risk", "revenue_at_risk")
+"""Postbacks bring no bids: there these columns would say nothing."""
 
 
 def flags(view: View, filters: Filters, stream: str | None = None) -> None:
@@ -44,17 +47,30 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
         }
         for row in result.rows
     ]
-    bad = sum(row["verdict"] in ("never", "disable") for row in result.rows)
-    note = say("flags.bad", bad=bad, rows=len(rows)) if bad else say("flags.none", rows=len(rows))
+    told = any(row["stream"] == "exchange" for row in result.rows)
     panel.table(
         view,
         "flags",
         result,
         rows,
-        columns=FLAG_COLUMNS,
+        columns=[column for column in FLAG_COLUMNS if told or column not in EXCHANGE_ONLY],
         metrics=("flags.verdict", "flags.upper_bound"),
-        note=note if rows else "",
+        note=verdict_note(result.rows) if rows else "",
     )
+
+
+def verdict_note(rows: Rows) -> str:
+    """How many retries are to be switched off; roll-ups repeat them, and count only where they alone are bad."""
+    bad = [row for row in rows if row["verdict"] in ("never", "disable")]
+    single = sum(is_single(row) for row in bad)
+    if bad and not single:
+        return say("flags.bad_together", sums=len(bad))
+    return say("flags.bad" if bad else "flags.none", bad=single, rows=sum(is_single(row) for row in rows))
+
+
+def is_single(row: Row) -> bool:
+    """Whether the row is of one partner and one trigger."""
+    return "*" not in (row["partner"], row["trigger"])
 
 
 def heatmap(view: View, filters: Filters, stream: str) -> None:
@@ -79,14 +95,14 @@ def heatmap(view: View, filters: Filters, stream: str) -> None:
 
 def successes(view: View, stream: str) -> None:
     """Effective against actual success."""
-    result = data.table(view.snapshot, "calls", view.filters, shape=Only(of(stream)))
+    result = data.table(view.snapshot, "judged_calls", view.filters, shape=Only(of(stream)))
     panel.chart(
         view,
         "effective_actual",
         result,
         lambda: charts.actual_and_effective(result.rows),
         metrics=("calls.effective_success", "calls.actual_success"),
-        n=result.total("calls_sent"),
+        n=result.total("judged_calls"),
         unit=tell("unit.calls"),
         note=cut(len(result.rows)),
     )
@@ -108,9 +124,10 @@ def amplification(view: View, stream: str) -> None:
 
 
 def amplification_time(view: View, stream: str) -> None:
-    """The busiest partners' amplification over time."""
+    """Amplification over time of the partners where it is highest over the range."""
     series = buckets.series(view, "calls", shape=Only(of(stream)))
-    lines = series.rates(lambda row: str(row["partner"]), "attempts_sent", "calls_sent")
+    names = series.highest(partner, "attempts_sent", "calls_sent")
+    lines = series.rates(partner, "attempts_sent", "calls_sent", names=names[: buckets.MOST_LINES])
     panel.chart(
         view,
         "amplification_time",
@@ -126,12 +143,19 @@ def amplification_time(view: View, stream: str) -> None:
         metrics=("calls.amplification",),
         n=series.result.total("calls_sent"),
         unit=tell("unit.calls"),
+        note=cut(len(names), buckets.MOST_LINES),
     )
+
+
+def partner(row: Row) -> str:
+    """Whose line a row belongs to."""
+    return str(row["partner"])
 
 
 def fate(view: View, filters: Filters, stream: str) -> None:
     """How calls ended whose original failed."""
     result = data.table(view.snapshot, "fate", filters, shape=Only(of(stream)))
+    calls = data.table(view.snapshot, "calls", filters, shape=Only(of(stream))).total("calls")
     panel.chart(
         view,
         "fate",
@@ -140,6 +164,7 @@ def fate(view: View, filters: Filters, stream: str) -> None:
         metrics=("fate.calls",),
         n=result.total("calls"),
         unit=tell("unit.failed_calls"),
+        absent="" if calls else "retries.no_calls",
     )
 
 
@@ -162,6 +187,6 @@ def of(stream: str | None) -> str:
     return f"stream = '{stream}'"
 
 
-def cut(lines: int) -> str:
+def cut(lines: int, most: int = style.MOST_ROWS) -> str:
     """Says how many lines a chart leaves out; nothing where it has all."""
-    return say("panel.cut", shown=style.MOST_ROWS, rows=lines) if lines > style.MOST_ROWS else ""
+    return say("panel.cut", shown=most, rows=lines) if lines > most else ""

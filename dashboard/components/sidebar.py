@@ -15,6 +15,9 @@ from dashboard.filters import Filters, parse_moment, utc
 from dashboard.snapshot import Snapshot
 from dashboard.texts import say, tell
 
+UNKNOWN_WIDTH = 28
+"""Characters shown of a name that no partner or key has."""
+
 
 def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
     """Draws the filters and returns what they say."""
@@ -72,16 +75,29 @@ def _custom(first: int | None, newest: int | None) -> tuple[datetime | None, dat
 
 
 def _partners(snapshot: Snapshot) -> tuple[str, ...]:
+    names = data.partner_names(snapshot)
+    known = {plain(name) for name in names}
+    asked = [name for name in st.query_params.get_all("partner") if name and plain(name) not in known]
+    if asked:
+        st.session_state["_unknown_partners"] = asked
     chosen = st.multiselect(
         tell("filter.partner"),
-        data.partner_names(snapshot),
+        names,
         key="partner",
         bind="query-params",
         format_func=plain,
         placeholder=tell("filter.all_partners"),
         help=say("filter.partner_help"),
+        on_change=_forget_unknown,
     )
+    unknown = st.session_state.get("_unknown_partners", [])
+    if unknown:
+        st.caption(say("filter.unknown_partner", names=", ".join(plain(name, UNKNOWN_WIDTH) for name in unknown)))
     return tuple(chosen)
+
+
+def _forget_unknown() -> None:
+    st.session_state.pop("_unknown_partners", None)
 
 
 def _zone(snapshot: Snapshot) -> str:
