@@ -27,6 +27,7 @@ from ingest.repeated import drop_repeated_ids, drop_repeated_lines
 from ingest.report import FileReport, RunReport
 from ingest.rows.cells import whole_records
 from ingest.rows.loader import Counts, RowLoader
+from ingest.rows.parquet import parquet_columns
 from ingest.settings import STORED, Settings, load_settings
 from ingest.snapshot.current import State as Published
 from ingest.snapshot.current import read_state
@@ -157,19 +158,12 @@ class _Run:
 
     def _parquet(self, reading: Reading, report: FileReport) -> None:
         if reading.status != "unchanged" and reading.path is not None:
-            fmt = self.given or guess_columns(self._columns(reading.path))[0]
+            fmt = self.given or guess_columns(parquet_columns(self.con, reading.path))[0]
             report.format = fmt.name
             counts = self.loader.load_parquet(fmt, reading.path, file_no=report.number)
             self._count(report, counts, reading.path.stat().st_size)
             self._some_facts(report)
         report.status = "unchanged" if reading.commit() == "unchanged" else "loaded"
-
-    def _columns(self, path: Path) -> list[str]:
-        try:
-            described = self.con.execute(f"describe select * from read_parquet({quote(str(path))})").fetchall()
-        except duckdb.Error as error:
-            raise Refused(f"no readable Parquet file ({str(error).splitlines()[0]})") from None
-        return [str(row[0]) for row in described]
 
     def _format(self, reading: Reading) -> tuple[Format, State]:
         """The format of a file and how it is read; one that holds nothing but blanks is of any."""

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ingest.formats.registry import guess, load_format
 from ingest.formats.spec import State
 from ingest.rows.error_types import error_types
 from ingest.rows.loader import Counts, RowLoader
+from ingest.rows.parquet import parquet_columns
 from ingest.rows.record import Reject, read_object
 
 NATIVE = load_format("native")
@@ -85,6 +88,8 @@ def log(one_log: Log) -> Iterator[Log]:
         ("source", b'" a b "', " a b "),
         ("source", b"7", "7"),
         ("source", b"1E5", "1E5"),
+        ("source", b"-0", "-0"),
+        ("source", b"-0.0", "-0.0"),
         ("source", b'"\\u001b[2J"', "\x1b[2J"),
         ("breaker", b'"HALF-OPEN"', "half_open"),
         ("breaker", b'"Half Open"', "half_open"),
@@ -101,6 +106,11 @@ def log(one_log: Log) -> Iterator[Log]:
         ("retry_after", b'"23"', 23.0),
         ("retry_after", b'"Mon, 14 Sep 2026 11:00:30 GMT"', 30.0),
         ("retry_after", b'"Mon, 14 Sep 2026 10:59:00 GMT"', 0.0),
+        ("retry_after", b'"Monday, 14-Sep-26 11:00:30 GMT"', 30.0),
+        ("retry_after", b'"Mon Sep 14 11:00:30 2026"', 30.0),
+        ("retry_after", b'"Tue Sep  1 11:00:30 2026"', 0.0),
+        ("retry_after", b"23", 23.0),
+        ("retry_after", b"23.0", 23.0),
     ],
 )
 def test_value_is_kept(log: Log, key: str, text: bytes, value: Any) -> None:
@@ -134,6 +144,13 @@ def test_value_is_kept(log: Log, key: str, text: bytes, value: Any) -> None:
         ("retry_after", b'"-3"'),
         ("retry_after", b'"1.5"'),
         ("retry_after", b'"soon"'),
+        ("retry_after", b'"1e2"'),
+        ("retry_after", b'"+23"'),
+        ("retry_after", b'"99999999999999999999"'),
+        ("retry_after", b'"2026-09-14T11:00:30Z"'),
+        ("retry_after", b'"14 Sep 2026 11:00:30 GMT"'),
+        ("retry_after", b'"Mon, 14 Sep 2026 11:00:30 +0000"'),
+        ("retry_after", b'"Mon, 14 Sep 2026 11:00:30"'),
     ],
 )
 def test_value_is_mended(log: Log, key: str, text: bytes) -> None:
@@ -219,6 +236,9 @@ def test_local_time_is_placed_in_the_zone(tmp_path: Path, local: str, utc: str) 
         (b"{}TRAILER\n", "no JSON"),
         (b"{'event':'attempt'}\n", "no JSON"),
         (b"\x00\x00\n", "no JSON"),
+        (b"\x0c\n", "no JSON"),
+        (b"\x0b" + line(ATTEMPT), "no JSON"),
+        (line(ATTEMPT).strip() + b"\x0c\n", "no JSON"),
         (b"[" * 100_000 + b"\n", "no JSON: nested more than 200 levels deep"),
     ],
 )
@@ -240,6 +260,13 @@ def test_every_line_ends_in_one_place(log: Log) -> None:
 def test_keys_match_as_json_does(log: Log) -> None:
     row = log.attempt(HTTP_STATUS=500, source="a", **{"sour\\u0063e": "b"})
     assert (row["http_status"], row["source"]) == (None, "a")
+
+
+@pytest.mark.parametrize("blank", [b"", b" ", b"\t", b" \r", b"   "])
+def test_engine_keeps_the_sign_of_an_id_that_is_zero(tmp_path: Path, blank: bytes) -> None:
+    log = Log(tmp_path, engine_from=0)
+    log.load(line(ATTEMPT, auction_id=0) + line(ATTEMPT, auction_id=blank + b"-0", attempt=-0) + line(ATTEMPT))
+    assert [row["auction_id"] for row in log.table("stage_attempts")] == ["0", "-0", "A"]
 
 
 def test_undecodable_bytes_cost_only_what_they_are_in(log: Log) -> None:
@@ -302,6 +329,9 @@ def test_currency_of_a_bid(log: Log, cur: Any, column: str | None, currency: str
         (b"-1", "invalid", None),
         (b"2.5", "invalid", None),
         (b'"abc"', "invalid", None),
+        (b'"3.0"', "3", 3),
+        (b'"3."', "invalid", None),
+        (b'"3.00"', "invalid", None),
         (b"true", "invalid", None),
         (b"NaN", "invalid", None),
         (b"{}", "invalid", None),
@@ -386,6 +416,68 @@ def test_addresses_and_queries_are_not_stored(log: Log) -> None:
     assert counts.mended == {"client_hash": 1}
 
 
+@pytest.mark.parametrize(
+    "text, kept",
+    [
+        ("dial tcp 192.0.2.9:443: i/o timeout", "dial tcp [ip]:443: i/o timeout"),
+        ("read tcp 192.0.2.1:5->192.0.2.9:443: EOF", "read tcp [ip]:5->[ip]:443: EOF"),
+        ("dial tcp [2001:db8::7]:443: EOF", "dial tcp [ip]:443: EOF"),
+        ("dial tcp [fe80::1%eth0]:443: EOF", "dial tcp [ip]:443: EOF"),
+        ("no route to ::ffff:192.0.2.9", "no route to [ip]"),
+        ("no route to 2001:DB8:0:1:2:3:4:5", "no route to [ip]"),
+        ("2001:db8::: bad, ::1 fe80::2", "[ip]: bad, [ip] [ip]"),
+        ("11:00:00 hyper::Error std::bad_alloc v1.2.3", "11:00:00 hyper::Error std::bad_alloc v1.2.3"),
+    ],
+)
+@pytest.mark.parametrize("engine_from", [0, 100])
+def test_error_text_keeps_all_but_addresses(tmp_path: Path, engine_from: int, text: str, kept: str) -> None:
+    assert Log(tmp_path, engine_from=engine_from).attempt(error_type=text)["error_type"] == kept
+
+
+@pytest.mark.parametrize(
+    "text, error_class",
+    [
+        ("context deadline exceeded (Client.Timeout exceeded while awaiting headers)", "timeout"),
+        (
+            "Cannot connect to host x:443 ssl:True [SSLCertVerificationError: [SSL: CERTIFICATE_VERIFY_FAILED]]",
+            "tls_error",
+        ),
+        ("curl: (28) SSL connection timeout", "tls_error"),
+        ("curl: (28) Resolving timed out after 5000 milliseconds", "connect_error"),
+        ("curl: (28) Connection timed out after 100 milliseconds", "connect_error"),
+        ("curl: (28) Operation timed out after 120 milliseconds", "timeout"),
+        ("upstream timed out (110: Connection timed out) while reading response header from upstream", "timeout"),
+        ("upstream_reset_before_response_started{connection_timeout}", "connect_error"),
+        ("upstream_reset_before_response_started{connection_failure}", "connect_error"),
+        ("upstream_reset_before_response_started{connection_termination}", "reset"),
+        ("upstream_reset_before_response_started{remote_reset}", "reset"),
+        ("upstream_reset_before_response_started{overflow}", None),
+        ("http: server closed idle connection", "reset"),
+        ("java.nio.channels.ClosedChannelException", "reset"),
+        ("curl: (18) transfer closed with 10 bytes remaining to read", "reset"),
+        ("curl: (92) HTTP/2 stream 0 was not closed cleanly", "reset"),
+        ("connection_reset", "reset"),
+        ("dns_error", "connect_error"),
+        ("refused", "connect_error"),
+        ("conn_refused", "connect_error"),
+        ("no_healthy_upstream", "connect_error"),
+        ("the target machine actively refused it", "connect_error"),
+        ("CERT_HAS_EXPIRED", "tls_error"),
+        ("DEPTH_ZERO_SELF_SIGNED_CERT", "tls_error"),
+        ("write EPROTO", "tls_error"),
+        ("deadline has elapsed", "timeout"),
+        ("The request was canceled due to the configured HttpClient.Timeout of 0.12 seconds elapsing.", "timeout"),
+        ("context_canceled", "cancelled"),
+        ("downstream_remote_disconnect", "cancelled"),
+        ("System.OperationCanceledException", "cancelled"),
+        ("System.Threading.Tasks.TaskCanceledException: A task was canceled.", "cancelled"),
+        ("some dnsomething", None),
+    ],
+)
+def test_error_class(log: Log, text: str, error_class: str | None) -> None:
+    assert log.con.execute("select error_class(?)", [text]).fetchone() == (error_class,)
+
+
 def test_reject_keeps_no_personal_data(log: Log) -> None:
     secrets = {"ip": "192.0.2.7", "user": {"id": "SECRET"}, "body": {"id": "SECRET"}, "error_type": "SECRET" * 8}
     log.load(line(ATTEMPT, ts="bad", source="to 192.0.2.7, a@b.example, 2001:db8::7, /p?id=SECRET", **secrets))
@@ -443,7 +535,21 @@ def test_csv(log: Log) -> None:
         (2, "true", "a", "answered_unknown"),
         (5, "A\r\n2", "p", "no_bid"),
     ]
-    assert [row["line"] for row in log.table("stage_rejects")] == [4, 6]
+    assert [row["line"] for row in log.table("stage_rejects")] == [4, 7]
+
+
+@pytest.mark.parametrize("engine_from", [0, 100])
+def test_csv_reject_names_the_physical_line_where_its_record_begins(tmp_path: Path, engine_from: int) -> None:
+    log = Log(tmp_path, engine_from=engine_from)
+    log.state = State("csv", ("event", "ts", "auction_id", "partner"), 0)
+    good = b'attempt,2026-09-14T11:00:00Z,"a\nb\nc",p\n'
+    data = good + b"attempt,bad,x,p\n" + good + b'attempt,"open\n' + good + b"short\n"
+    counts = log.load(data)
+    assert counts == Counts(lines=6, facts=3, rejects=3)
+    staged = [(row["line"], row["offset"]) for row in log.table("stage_rejects")]
+    assert staged == [
+        (data[:at].count(b"\n") + 1, at) for at in map(data.index, (b"attempt,bad", b'attempt,"o', b"short"))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -455,7 +561,7 @@ def test_unfinished_last_line(log: Log, tail: bytes, whole: bool) -> None:
 
 
 def test_same_json_object_whatever_the_white_space() -> None:
-    assert read_object(b'\xef\xbb\xbf\t{ "a" : "b" }\x0c') == {"a": "b"}
+    assert read_object(b'\xef\xbb\xbf\t{ "a" : "b" } \r') == {"a": "b"}
     with pytest.raises(Reject):
         read_object(b'{"a":"b"}\xef\xbb\xbf')
 
@@ -466,3 +572,48 @@ def test_real_answers(log: Log, cases_dir: Path) -> None:
     log.load((folder / "input.jsonl").read_bytes())
     staged = [(row["auction_id"], row["outcome"], row["nbr"]) for row in log.table("stage_attempts")]
     assert staged == [(row["auction_id"], row["outcome"], row["nbr"]) for row in expected]
+
+
+def parquet(log: Log, path: Path, columns: dict[str, Any]) -> Counts:
+    """Loads one attempt with these columns, in this order."""
+    pq.write_table(
+        pa.table({key: value if isinstance(value, pa.Array) else [value] for key, value in columns.items()}), path
+    )
+    return log.loader.load_parquet(NATIVE, path, file_no=1)
+
+
+@pytest.mark.parametrize("engine_from", [0, 100])
+@pytest.mark.parametrize("zone", [None, "Europe/Kyiv"])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_parquet_time_with_a_zone_is_cut(tmp_path: Path, unit: str, zone: str | None, engine_from: int) -> None:
+    log = Log(tmp_path, zone=zone, engine_from=engine_from)
+    number = 1789383600_123456789 // {"ms": 10**6, "us": 10**3, "ns": 1}[unit]
+    times = pa.array([number], pa.timestamp(unit, "America/New_York"))
+    assert parquet(log, tmp_path / "rows.parquet", {**ATTEMPT, "ts": times}).facts == 1
+    micros = 123_000 if unit == "ms" else 123_456
+    assert log.table("stage_attempts")[0]["ts"] == NOON + timedelta(microseconds=micros)
+
+
+@pytest.mark.parametrize("engine_from", [0, 100])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_parquet_time_without_a_zone_needs_one(tmp_path: Path, unit: str, engine_from: int) -> None:
+    path = tmp_path / "rows.parquet"
+    times = pa.array([datetime(2026, 9, 14, 14)], pa.timestamp(unit))
+    log = Log(tmp_path, engine_from=engine_from)
+    assert parquet(log, path, {**ATTEMPT, "ts": times}) == Counts(lines=1, rejects=1)
+    assert log.table("stage_rejects")[0]["reason"].startswith("ts has no offset")
+    assert parquet(log, path, {**POSTBACK, "x_timestamp": times}).mended == {"x_timestamp": 1}
+    log = Log(tmp_path, zone="Europe/Kyiv", engine_from=engine_from)
+    parquet(log, path, {**ATTEMPT, "ts": times})
+    assert log.table("stage_attempts")[0]["ts"] == NOON
+
+
+@pytest.mark.parametrize("engine_from", [0, 100])
+def test_parquet_columns_match_by_their_exact_names(tmp_path: Path, engine_from: int) -> None:
+    log = Log(tmp_path, engine_from=engine_from)
+    others = {"Event": "win", "TS": 7, "Partner": "q", "NBR": {"nbr": [{"ts": 9}]}}
+    path = tmp_path / "rows.parquet"
+    assert parquet(log, path, {**others, **ATTEMPT, "http_status": 204, "nbr": 5, "Nbr": 6}).facts == 1
+    row = log.table("stage_attempts")[0]
+    assert (row["ts"], row["partner"], row["nbr"]) == (NOON, "p", 5)
+    assert parquet_columns(log.con, path) == [*others, *ATTEMPT, "http_status", "nbr", "Nbr"]

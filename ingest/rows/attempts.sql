@@ -52,7 +52,7 @@ select
     elapsed_ms,
     latency_ms,
     http_status,
-    error_type,
+    mask_addresses(error_type) as error_type,
     try_cast(code as bigint) as nbr,
     case when answer is null then bids else body_bids end as bids,
     case when answer is null then price else body_price end as price,

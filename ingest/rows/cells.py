@@ -15,9 +15,10 @@ csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
 
 @dataclass(frozen=True)
 class CsvRecord:
-    """One record: its first byte, its bytes, and its cells, or the fault that the reader found in it."""
+    """One record: its first byte and line (from 0), its bytes, and its cells, or the fault found in it."""
 
     start: int
+    line: int
     data: bytes
     cells: tuple[str, ...]
     fault: str | None = None
@@ -30,6 +31,7 @@ class _Feed(Iterator[str]):
     def __init__(self, data: bytes, position: int) -> None:
         self.data = data
         self.position = position
+        self.lines = 0
 
     def __next__(self) -> str:
         if self.position >= len(self.data):
@@ -37,25 +39,29 @@ class _Feed(Iterator[str]):
         end = self.data.find(b"\n", self.position) + 1 or len(self.data)
         line = self.data[self.position : end].decode("utf-8", "surrogateescape")
         self.position = end
+        self.lines += 1
         return line
 
 
 def read_csv(data: bytes) -> Iterator[CsvRecord]:
     """The records of `data` in order. After a quote that never closes, reading goes on behind its first line."""
-    start = 0
+    start = line = 0
     while start < len(data):
         feed = _Feed(data, start)
+        first = line
         reader = csv.reader(feed, strict=True)
         while start < len(data):
             try:
                 cells = tuple(next(reader))
             except csv.Error as error:
                 end = data.find(b"\n", start) + 1 or len(data)
-                yield CsvRecord(start, data[start:end], (), f"no CSV: {error}", feed.position < len(data))
+                yield CsvRecord(start, line, data[start:end], (), f"no CSV: {error}", feed.position < len(data))
                 start = end
+                line += 1
                 break
-            yield CsvRecord(start, data[start : feed.position], cells, whole=data[feed.position - 1] == LF)
+            yield CsvRecord(start, line, data[start : feed.position], cells, whole=data[feed.position - 1] == LF)
             start = feed.position
+            line = first + feed.lines
 
 
 def whole_records(data: bytes) -> int:

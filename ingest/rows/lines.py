@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ingest.formats.spec import Relation
 from ingest.rows.jsontext import MAX_DEPTH, too_deep
 
-TAB, LF, CR, BLANK, COMMA, OPEN_BRACE, CLOSE_BRACE = b"\t\n\r ,{}"
+TAB, LF, CR, BLANK, COMMA, OPEN_BRACE, CLOSE_BRACE, COLON, MINUS, ZERO = b"\t\n\r ,{}:-0"
 #: Bytes that are searched at a time, so that the work stays in the processor's cache.
 CHUNK = 1 << 18
 WORD = 8
@@ -59,9 +59,13 @@ class Lines:
         return b"\n".join(self.data[a:b] for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
 
     def lenient(self) -> NDArray[np.bool_]:
-        """Which lines the engine might read though they are no JSON: a comma before a closing bracket, deep nesting."""
+        """Which lines the engine might read otherwise than JSON says.
+
+        That is: a comma before a closing bracket, deep nesting, and the number -0, whose sign the engine drops.
+        """
         found = np.zeros(len(self), np.bool_)
         found[np.searchsorted(self.ends, self._trailing_commas())] = True
+        found[np.searchsorted(self.ends, self._negative_zeros())] = True
         for number in np.flatnonzero(self.ends - self.starts > 2 * MAX_DEPTH).tolist():
             start, end = self.starts[number], self.ends[number]
             closers = self.data.count(b"}", start, end) + self.data.count(b"]", start, end)
@@ -83,6 +87,16 @@ class Lines:
         exact = np.ones(len(self), np.bool_)
         exact[np.searchsorted(self.ends, np.fromiter((match.start() for match in longer), np.int64))] = False
         return exact
+
+    def _negative_zeros(self) -> Numbers:
+        """Where `-0` follows a colon or white space."""
+        parts = [np.empty(0, np.int64)]
+        for start in range(0, len(self.bytes), CHUNK):
+            chunk = self.bytes[start : start + CHUNK + 2]
+            places = np.flatnonzero((chunk[1:-1] == MINUS) & (chunk[2:] == ZERO))
+            before = chunk[places]
+            parts.append(places[(before == COLON) | (before <= BLANK)] + start + 1)
+        return np.concatenate(parts)
 
     def _trailing_commas(self) -> Numbers:
         """Where a closing bracket follows a comma, be there white space between or not."""

@@ -79,14 +79,12 @@ class RowLoader:
     ) -> Counts:
         """Stages a segment: complete records of a file (the last may lack its line end), without the CSV header.
 
-        `first_line` is the number of its first line, from 1 (a CSV record counts as one line), `offset` its place in
-        the file.
+        `first_line` is the number of its first line, from 1, `offset` its place in the file. A CSV record is of the
+        line where it begins.
         """
         if state.split == "csv":
-            records = enumerate(read_csv(data), first_line)
-            return self._load_csv(
-                fmt, state, [csv_raw(record, line, offset, state) for line, record in records], file_no
-            )
+            records = [csv_raw(record, first_line + record.line, offset, state) for record in read_csv(data)]
+            return self._load_csv(fmt, state, records, file_no)
         lines = Lines(data)
         counts = Counts()
         left: Sequence[int] = range(len(lines))
@@ -100,7 +98,7 @@ class RowLoader:
 
     def load_parquet(self, fmt: Format, path: Path, *, file_no: int) -> Counts:
         """Stages a Parquet file; its rows count as lines from 1, without an offset. Raises Refused."""
-        file = ParquetFile(self._staging.con, path, has_zone=self._zone is not None)
+        file = ParquetFile(self._staging.con, path)
         rows = file.count()
         if rows < self._engine_from:
             return self._read(fmt, file_no, file.raws(fmt))

@@ -17,6 +17,7 @@ from ingest.rows.raw import Raw
 
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 FRACTIONS = ("UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 NESTED = ("STRUCT", "MAP", "JSON", "UNION", "VARIANT")
 
 
@@ -24,15 +25,31 @@ NESTED = ("STRUCT", "MAP", "JSON", "UNION", "VARIANT")
 class TextColumn:
     """A column read as text: the expression that gives the text, and what the text means to the definition."""
 
-    name: str
     expression: str
     value: Callable[[str], JsonValue]
+
+
+def parquet_columns(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
+    """The top columns of a file in order, named as the file names them. Raises Refused when it cannot be read."""
+    try:
+        nodes = con.execute(f"select name, num_children from parquet_schema({_quoted(str(path))})").fetchall()
+    except duckdb.Error as error:
+        raise Refused(f"no readable Parquet file: {str(error).splitlines()[0]}") from None
+    names: list[str] = []
+    below = 0
+    for name, children in nodes[1:]:
+        if below:
+            below -= 1
+        else:
+            names.append(str(name))
+        below += children or 0
+    return names
 
 
 class ParquetFile:
     """The known columns of one Parquet file. Raises Refused when the file cannot be read."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, path: Path, *, has_zone: bool) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, path: Path) -> None:
         self._con = con
         self.source = (
             f"read_parquet({_quoted(str(path))}, binary_as_string = true, hive_partitioning = false,"
@@ -42,7 +59,9 @@ class ParquetFile:
             described = con.execute(f"describe select * from {self.source}").fetchall()
         except duckdb.Error as error:
             raise Refused(f"no readable Parquet file: {str(error).splitlines()[0]}") from None
-        self.columns = {name: _text_column(name, kind, has_zone) for name, kind, *_ in described[:-1]}
+        # The engine renames columns whose names differ by case alone; of two equal ones the first counts.
+        columns = list(zip(parquet_columns(con, path), described[:-1], strict=True))
+        self.columns = {key: _text_column(str(name), str(kind)) for key, (name, kind, *_) in reversed(columns)}
 
     def count(self) -> int:
         """Its number of rows."""
@@ -82,20 +101,17 @@ class ParquetFile:
         return None if text is None else self.columns[key].value(text)
 
 
-def _text_column(name: str, kind: str, has_zone: bool) -> TextColumn:
+def _text_column(name: str, kind: str) -> TextColumn:
     column = _named(name)
     if kind == "BOOLEAN":
-        return TextColumn(name, f"cast({column} as varchar)", lambda text: text == "true")
+        return TextColumn(f"cast({column} as varchar)", lambda text: text == "true")
     if kind.startswith(NUMBERS + FRACTIONS) and not kind.endswith("]"):
-        return TextColumn(name, f"cast({column} as varchar)", Number)
+        return TextColumn(f"cast({column} as varchar)", Number)
     if kind.endswith("]") or kind.startswith(NESTED):
-        return TextColumn(name, f"cast(to_json({column}) as varchar)", parse)
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        return TextColumn(name, f"cast({column} at time zone 'UTC' as varchar) || 'Z'", str)
-    if kind.startswith("TIMESTAMP"):
-        # Without a declared zone a naive column is UTC, as the libraries that write such columns mean it.
-        return TextColumn(name, f"cast({column} as varchar)" + ("" if has_zone else " || 'Z'"), str)
-    return TextColumn(name, f"cast({column} as varchar)", str)
+        return TextColumn(f"cast(to_json({column}) as varchar)", parse)
+    if kind.startswith(ZONED):
+        return TextColumn(f"cast({column} at time zone 'UTC' as varchar) || 'Z'", str)
+    return TextColumn(f"cast({column} as varchar)", str)
 
 
 def _named(name: str) -> str:

@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo
 from ingest.formats.spec import Format, Relation
 from ingest.rows.body import read_body
 from ingest.rows.jsontext import JsonValue, parse
-from ingest.rows.values import BLANKS, NotCast, casts, is_absent, to_seconds
+from ingest.rows.values import NotCast, casts, is_absent, to_seconds
 
 BOM = b"\xef\xbb\xbf"
+#: White space as JSON knows it; other control characters around a line are damage.
+LINE_BLANKS = b" \t\r\n"
 #: Types that are never counted as mended: whatever is there says something.
 NEVER_MENDED = ("nbr", "body", "error", "not_sent", "breaker")
 
@@ -30,8 +32,8 @@ class Record:
 
 
 def strip_line(line: bytes) -> bytes:
-    """A line without the BOM before it and the ASCII white space around it: empty when the line is blank."""
-    return line.removeprefix(BOM).strip(BLANKS.encode())
+    """A line without the BOM before it and the white space around it: empty when the line is blank."""
+    return line.removeprefix(BOM).strip(LINE_BLANKS)
 
 
 def read_object(line: bytes) -> dict[str, JsonValue]:

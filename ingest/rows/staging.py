@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.facts.columns import COLUMNS, COUNT, FLAG, MONEY, MS, TEXT, TIME
-from ingest.rows.error_types import class_macro
+from ingest.rows.error_types import error_macros
 from ingest.rows.record import Record
 
 FOLDER = Path(__file__).parent
@@ -89,7 +89,7 @@ class Staging:
             "create or replace temp table stage_rejects"
             ' (file_no bigint, line bigint, "offset" bigint, reason varchar, raw varchar)'
         )
-        con.execute(class_macro())
+        con.execute(error_macros())
         self.tables = [*(f"stage_{relation}" for relation in COLUMNS), "stage_rejects"]
         self.want_hashes = want_hashes
         if want_hashes:

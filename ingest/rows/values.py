@@ -11,9 +11,8 @@ import json
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from email.utils import parsedate_to_datetime
 from zoneinfo import ZoneInfo
 
 from ingest.rows.jsontext import Bare, JsonValue, Number
@@ -35,7 +34,10 @@ CENT = Decimal("0.000001")
 MONEY_END = Decimal(10) ** 12
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_CODE = re.compile(r"([0-9]+)(?:\.0*)?")
+_CODE = re.compile(r"([0-9]+)(?:\.0)?")
+_SECONDS = re.compile(r"[0-9]+(?:\.0)?")
+#: The three forms of RFC 9110, 5.6.7, in the order in which they are tried.
+HTTP_DATES = ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
 _QUERY = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'?]*\?)[^\s\"']+")
 BREAKER_STATES = ("closed", "open", "half_open")
 
@@ -46,11 +48,9 @@ def is_absent(value: JsonValue) -> bool:
 
 
 def to_text(value: JsonValue) -> str:
-    """Texts as they are, numbers by their literal (but -0 is 0); a boolean or a nested value is no text."""
+    """Texts as they are, numbers by their literal; a boolean or a nested value is no text."""
     if not isinstance(value, str) or isinstance(value, Bare):
         raise NotCast("is no text")
-    if isinstance(value, Number) and value == "-0":
-        return "0"
     if not value.isascii():
         try:
             value.encode()
@@ -194,19 +194,16 @@ def to_code(value: JsonValue) -> str:
 
 def to_seconds(value: JsonValue, answered_us: float) -> float:
     """Retry-After: whole seconds, or the time from `answered_us` to an HTTP-date, 0 where that is past."""
-    try:
-        seconds = to_integer(value)
-    except NotCast:
-        seconds = None
-    if seconds is not None:
-        if seconds < 0:
-            raise NotCast("is negative")
-        return float(seconds)
-    try:
-        instant = parsedate_to_datetime(to_text(value))
-        return max(0.0, (to_us(instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - answered_us) / 1_000_000)
-    except (TypeError, ValueError, IndexError, OverflowError):
-        raise NotCast("is neither whole seconds nor an HTTP-date") from None
+    text = to_text(value).strip(BLANKS)
+    if _SECONDS.fullmatch(text):
+        return float(to_integer(text))
+    for form in HTTP_DATES:
+        try:
+            instant = datetime.strptime(text, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+        return max(0.0, (to_us(instant) - answered_us) / 1_000_000)
+    raise NotCast("is neither whole seconds nor an HTTP-date")
 
 
 def storable(text: str) -> str:
