@@ -7,6 +7,7 @@ counts for nothing and does not stop the others.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from ingest.models.build import Build
 from ingest.models.empty import write_empty
 from ingest.models.parts import Part, Parts, quote
 from ingest.models.relations import FACTS, model_sql
-from ingest.repeated import drop_repeated_ids, drop_repeated_lines
+from ingest.repeated import drop_repeated_ids, drop_repeated_lines, mended_by_file
 from ingest.report import FileReport, RunReport
 from ingest.rows.cells import whole_records
 from ingest.rows.loader import Counts, RowLoader
@@ -193,9 +194,12 @@ class _Run:
         repeated = drop_repeated_ids(self.parts, self.settings.event_id_days)
         if self.options.dedup:
             repeated += drop_repeated_lines(self.parts)
+        mended = mended_by_file(self.con) if repeated else {}
         for report in files:
             report.repeated = repeated[report.number]
             report.facts -= report.repeated
+            if report.repeated:
+                report.mended = mended.get(report.number, Counter())
             report.check()
         write_empty(self.parts)
         publication = self._publication(files)

@@ -38,6 +38,18 @@ def drop_repeated_ids(parts: Parts, days: int) -> Counter[int]:
     return dropped
 
 
+def mended_by_file(con: duckdb.DuckDBPyConnection) -> dict[int, Counter[str]]:
+    """Values that did not cast, by file number and input key, of the lines whose facts stay."""
+    staying = " union ".join(f"select file_no, line_no from stage_{relation}" for relation in FACTS)
+    found: dict[int, Counter[str]] = {}
+    for file_no, key, count in con.execute(
+        f"select file_no, key, count(*) from stage_mended semi join ({staying}) as staying"
+        " using (file_no, line_no) group by file_no, key"
+    ).fetchall():
+        found.setdefault(file_no, Counter())[key] = count
+    return found
+
+
 def _drop_among_staged(con: duckdb.DuckDBPyConnection, relation: str, kind: str, span: int) -> Counter[int]:
     """Of the staged lines with one event id, keep the first and drop what is near it, until none is undecided."""
     con.execute(

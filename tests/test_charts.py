@@ -352,6 +352,6 @@ def test_highest_ratio_comes_first_and_names_without_one_are_left_out() -> None:
 
 def test_rollups_do_not_add_to_what_is_switched_off() -> None:
     rollup, one, fine = flag("*", "timeout", "disable"), flag("a", "timeout", "disable"), flag("a", "reset", "keep")
-    assert verdict_note([rollup, one, fine]).startswith("1 of 2 retries")
-    assert verdict_note([rollup, fine]).startswith("No partner's retries")
-    assert verdict_note([fine]).startswith("None of 1 retries")
+    assert verdict_note([rollup, one, fine], "7").startswith("Pairs of partner and trigger to switch off: 1 of 2;")
+    assert "of the rows with *, which add them up, 1 should" in verdict_note([rollup, fine], "7")
+    assert verdict_note([fine], "7").startswith("Nothing to switch off.")

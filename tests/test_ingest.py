@@ -592,3 +592,14 @@ def test_every_file_is_told_as_it_was_published_repeats_left_out(tmp_path: Path)
         lambda report: told.append((report.lines, report.facts, report.repeated)),
     )
     assert told == [(3, 1, 2)]
+
+
+def test_a_repeated_line_is_not_counted_as_mended(tmp_path: Path) -> None:
+    line = '{"event":"attempt","ts":"2026-09-14T11:00:00Z","auction_id":"a","partner":"p","latency_ms":-1,%s}\n'
+    (tmp_path / "bytes.jsonl").write_text((line % '"http_status":204') * 2)
+    (tmp_path / "ids.jsonl").write_text((line % '"http_status":503,"event_id":"e"') * 3)
+    report = ingest([str(tmp_path / "bytes.jsonl"), str(tmp_path / "ids.jsonl")], tmp_path / "w", Options(dedup=True))
+    assert [(file.facts, file.repeated, dict(file.mended)) for file in report.files] == [
+        (1, 1, {"latency_ms": 1}),
+        (1, 2, {"latency_ms": 1}),
+    ]

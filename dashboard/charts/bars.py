@@ -103,5 +103,5 @@ def shares(
     figure.update_layout(barmode="stack", bargap=0.56)
     style.category_rows(figure, names)
     figure.update_yaxes(showticklabels=False, range=[len(names) - 0.6, -0.85])
-    figure.update_xaxes(range=[0, 1.001], tickformat=".0%", nticks=5)
+    figure.update_xaxes(range=[0, 1.001], tickvals=[0, 0.5, 1], ticktext=["0%", "50%", "100%"])
     return figure

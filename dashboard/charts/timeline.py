@@ -76,12 +76,13 @@ def rates(
             marker={"symbol": MARKS[index % len(MARKS)], "size": 5},
             hovertemplate=f"%{{customdata[0]}}: %{{customdata[1]}} of %{{customdata[2]}} {unit}<br>%{{x}}",
         )
+    highest = max((budgets or {}).values(), default=0.0)
     for text, value in (budgets or {}).items():
         figure.add_hline(
             y=value,
             line={"color": style.RED, "width": 1, "dash": "dot"},
             annotation={"text": plotly(text), "font": {"size": 11}, "xanchor": "right"},
-            annotation_position="top right",
+            annotation_position="top right" if value == highest else "bottom right",
         )
     style.frame(figure, height)
     known = [v for parts in series.values() for part, n in parts if (v := style.ratio(part, n)) is not None]

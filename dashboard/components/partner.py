@@ -91,7 +91,7 @@ def attempts(view: View, filters: Filters) -> None:
     """The newest attempts; a click on one opens its auction below."""
     result = data.table(view.snapshot, "recent_attempts", filters)
     titles = data.reason_titles(view.snapshot)
-    rows = [row | {"outcome": titles.get(row["outcome"], row["outcome"])} for row in result.rows]
+    rows = [row | {name: titles.get(row[name], row[name]) for name in ("outcome", "reason")} for row in result.rows]
 
     def pick(index: int) -> None:
         chosen = rows[index]["auction_id"]

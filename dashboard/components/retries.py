@@ -55,17 +55,18 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
         rows,
         columns=[column for column in FLAG_COLUMNS if told or column not in EXCHANGE_ONLY],
         metrics=("flags.verdict", "flags.upper_bound"),
-        note=verdict_note(result.rows) if rows else "",
+        note=verdict_note(result.rows, view.snapshot.settings["flag_days"]) if rows else "",
     )
 
 
-def verdict_note(rows: Rows) -> str:
+def verdict_note(rows: Rows, days: str) -> str:
     """How many retries are to be switched off; roll-ups repeat them, and count only where they alone are bad."""
     bad = [row for row in rows if row["verdict"] in ("never", "disable")]
     single = sum(is_single(row) for row in bad)
     if bad and not single:
-        return say("flags.bad_together", sums=len(bad))
-    return say("flags.bad" if bad else "flags.none", bad=single, rows=sum(is_single(row) for row in rows))
+        return say("flags.bad_together", sums=len(bad), days=days)
+    pairs = sum(is_single(row) for row in rows)
+    return say("flags.bad" if bad else "flags.none", bad=single, rows=pairs, days=days)
 
 
 def is_single(row: Row) -> bool:

@@ -161,6 +161,7 @@ class RowLoader:
         records: list[tuple[int, Record]] = []
         rejects: list[Rejected] = []
         hashes: list[tuple[int, bytes]] = []
+        mended: list[tuple[int, str]] = []
         counts = Counts(lines=len(raws))
         for raw in raws:
             if raw.is_blank():
@@ -178,12 +179,14 @@ class RowLoader:
                 rejects.append(Rejected(raw.line, raw.offset, str(reject), masked))
                 continue
             records.append((raw.line, record))
-            counts.mended.update(record.mended)
+            mended += [(raw.line, key) for key in record.mended]
             if self._want_hashes:
                 hashes.append((raw.line, line_hash(raw.content())))
         self._staging.add_records(file_no, records)
         self._staging.add_rejects(file_no, rejects)
         self._staging.add_hashes(file_no, hashes)
+        self._staging.add_mended(file_no, mended)
+        counts.mended.update(key for _, key in mended)
         counts.facts, counts.rejects = len(records), len(rejects)
         return counts
 

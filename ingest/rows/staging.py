@@ -1,4 +1,4 @@
-"""The staging tables of a load: typed rows by relation, rejects, and hashes of the lines of facts."""
+"""The staging tables of a load: typed rows by relation, rejects, mended keys and hashes of the lines of facts."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ _REJECTS = pa.schema(
         ("raw", pa.string()),
     ]
 )
+_MENDED = pa.schema([("file_no", pa.int64()), ("line_no", pa.int64()), ("key", pa.string())])
 _HASHES = pa.schema([("file_no", pa.int64()), ("line_no", pa.int64()), ("hash", pa.binary())])
 
 
@@ -78,7 +79,7 @@ class Rejected:
 
 
 class Staging:
-    """Owns the staging tables `stage_<relation>`, `stage_rejects` and `stage_hashes` of one connection."""
+    """Owns the staging tables of one connection: `stage_<relation>`, `stage_rejects`, `_mended` and `_hashes`."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, *, want_hashes: bool) -> None:
         self.con = con
@@ -90,7 +91,8 @@ class Staging:
             ' (file_no bigint, line bigint, "offset" bigint, reason varchar, raw varchar)'
         )
         con.execute(error_macros())
-        self.tables = [*(f"stage_{relation}" for relation in COLUMNS), "stage_rejects"]
+        con.execute("create or replace temp table stage_mended (file_no bigint, line_no bigint, key varchar)")
+        self.tables = [*(f"stage_{relation}" for relation in COLUMNS), "stage_rejects", "stage_mended"]
         self.want_hashes = want_hashes
         if want_hashes:
             con.execute("create or replace temp table stage_hashes (file_no bigint, line_no bigint, hash blob)")
@@ -138,6 +140,12 @@ class Staging:
         rows = [{"file_no": file_no, **vars(reject)} for reject in rejects]
         if rows:
             self._append("stage_rejects", pa.Table.from_pylist(rows, _REJECTS))
+
+    def add_mended(self, file_no: int, mended: Sequence[tuple[int, str]]) -> None:
+        """Stages (line number, input key) of values that did not cast."""
+        if mended:
+            lines, keys = zip(*mended, strict=True)
+            self._append("stage_mended", pa.table([[file_no] * len(lines), lines, keys], schema=_MENDED))
 
     def add_hashes(self, file_no: int, hashes: Sequence[tuple[int, bytes]]) -> None:
         """Stages (line number, hash of the line's bytes) pairs."""
