@@ -10,7 +10,7 @@ from dashboard.errors import UserError
 from dashboard.escape import markdown
 from dashboard.texts import say, tell
 
-#: Page -> its address and icon; its module is app_pages/NAME.py, its words stand under its name in texts.toml.
+#: Page -> its address and icon; its module is app_pages/NAME.py, its words stand under its name in words/.
 PAGES = {
     "overview": ("", ":material/space_dashboard:"),
     "funnel": ("funnel", ":material/filter_alt:"),

@@ -1,4 +1,4 @@
-"""The words of the pages, kept in texts.toml so that they can be read, corrected and translated in one place."""
+"""The words of the pages, kept in `words/*.toml` so that they can be read, corrected and translated in one place."""
 
 import tomllib
 from functools import cache
@@ -8,13 +8,25 @@ from typing import Any
 from dashboard.charts import style
 from dashboard.escape import markdown, plain
 
-FILE = Path(__file__).with_name("texts.toml")
+FOLDER = Path(__file__).with_name("words")
 
 
 @cache
 def load() -> dict[str, Any]:
-    """All texts, nested as in the file."""
-    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+    """All texts, nested as in the files; a group may be spread over several, a text may not stand twice."""
+    texts: dict[str, Any] = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        _add(texts, tomllib.loads(path.read_text(encoding="utf-8")), path.name)
+    return texts
+
+
+def _add(texts: dict[str, Any], more: dict[str, Any], file: str, inside: str = "") -> None:
+    for name, value in more.items():
+        here = texts.setdefault(name, {} if isinstance(value, dict) else value)
+        if isinstance(value, dict) and isinstance(here, dict):
+            _add(here, value, file, f"{inside}{name}.")
+        elif here is not value:
+            raise ValueError(f"{file}: the text {inside}{name} stands twice")
 
 
 def say(key: str, **values: object) -> str:
@@ -41,7 +53,7 @@ def title(group: str, name: object) -> str:
 def _find(key: str) -> str:
     found = _walk(key)
     if not isinstance(found, str):
-        raise KeyError(f"no text {key!r} in {FILE.name}")
+        raise KeyError(f"no text {key!r} in {FOLDER.name}/")
     return found
 
 

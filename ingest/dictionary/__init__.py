@@ -1,6 +1,6 @@
 """What the product says about its own words: outcomes, no-bid reasons and metrics, as data.
 
-Each CSV file here becomes a table of the snapshot.
+Each CSV file here becomes a table of the snapshot; the metrics are a folder with a file for each topic.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ TABLES = {
         {"code": "varchar", "name": "varchar", "class": "varchar", "owner": "varchar", "remedy": "varchar"},
     ),
     "metrics": (
-        "metrics.csv",
+        "metrics",
         {
             "name": "varchar",
             "title": "varchar",
@@ -67,14 +68,18 @@ def load_outcomes() -> list[tuple[str, str, int | None]]:
     ]
 
 
-def _table(name: str, file: str, columns: dict[str, str]) -> Table:
-    text = files("ingest.dictionary").joinpath(file).read_text(encoding="utf-8")
-    header, *records = csv.reader(text.splitlines())
+def _table(name: str, source: str, columns: dict[str, str]) -> Table:
+    place = files("ingest.dictionary").joinpath(source)
+    parts = sorted(place.iterdir(), key=lambda part: part.name) if place.is_dir() else [place]
+    return Table(name, columns, [row for part in parts for row in _rows(part, columns)])
+
+
+def _rows(part: Traversable, columns: dict[str, str]) -> list[tuple[object, ...]]:
+    header, *records = csv.reader(part.read_text(encoding="utf-8").splitlines())
     if sorted(header) != sorted(columns) or any(len(record) != len(header) for record in records):
-        raise ValueError(f"{file}: every row needs the cells {', '.join(columns)}; quote cells that hold commas")
+        raise ValueError(f"{part.name}: every row needs the cells {', '.join(columns)}; quote cells that hold commas")
     at = {column: header.index(column) for column in columns}
-    rows = [tuple(_cell(record[at[column]], kind) for column, kind in columns.items()) for record in records]
-    return Table(name, columns, rows)
+    return [tuple(_cell(record[at[column]], kind) for column, kind in columns.items()) for record in records]
 
 
 def _cell(text: str, kind: str) -> object:
