@@ -5,6 +5,7 @@ A setting that stored results depend on stays as the snapshot has it, until `ret
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dashboard.errors import UserError
 
 FILE = "retrylens.toml"
 CHOICES = {"price_unit": ("cpm", "unit")}
-TEXTS = ("price_unit", "zone")
+TEXTS = ("price_unit", "zone", "breaker_partners")
 
 
 def in_force(
@@ -43,7 +44,9 @@ def _given(warehouse: Path, stored: Mapping[str, str], environ: Mapping[str, str
         told = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not valid TOML ({error}); correct the file") from None
-    found = [(str(path), name, str(value)) for name, value in told.items()]
+    found = [
+        (str(path), name, json.dumps(value) if isinstance(value, dict) else str(value)) for name, value in told.items()
+    ]
     for name in stored:
         variable = f"RETRYLENS_{name.upper()}"
         if variable in environ:

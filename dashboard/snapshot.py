@@ -19,8 +19,8 @@ import duckdb
 from dashboard.errors import UserError
 from dashboard.settings import in_force
 
-SCHEMA_VERSION = 1
-"""Newest snapshot layout that this reader knows."""
+SCHEMA_VERSION = 2
+"""The snapshot layout that this reader knows."""
 
 POINTER = "CURRENT"
 
@@ -135,6 +135,11 @@ def _open(warehouse: Path, name: str) -> Snapshot:
             raise UserError(
                 f"{warehouse}: written by a newer RetryLens (layout {meta['schema_version']}, this one reads "
                 f"{SCHEMA_VERSION}); upgrade RetryLens"
+            )
+        if int(meta["schema_version"]) < SCHEMA_VERSION:
+            raise UserError(
+                f"{warehouse}: its models are of an older RetryLens; run `retrylens rebuild --warehouse {warehouse}`,"
+                " which keeps the data"
             )
         files = _files(connection, warehouse)
         for relation, parts in files.items():

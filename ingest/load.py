@@ -18,6 +18,7 @@ import duckdb
 from ingest.dictionary import load_outcomes
 from ingest.errors import InputError, Refused
 from ingest.facts.store import write_facts
+from ingest.flag_history import update_history
 from ingest.formats.registry import guess, guess_columns, list_formats, load_format, open_as
 from ingest.formats.spec import Format, State
 from ingest.models.build import Build
@@ -30,6 +31,7 @@ from ingest.rows.cells import whole_records
 from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.parquet import parquet_columns
 from ingest.settings import STORED, Settings, load_settings
+from ingest.snapshot.current import SCHEMA_VERSION
 from ingest.snapshot.current import State as Published
 from ingest.snapshot.current import read_state
 from ingest.snapshot.lock import writer_lock
@@ -93,6 +95,8 @@ def ingest(
 
 
 def _same_models(warehouse: Path, settings: Settings, state: Published) -> None:
+    if state.version < SCHEMA_VERSION:
+        raise InputError(f"{warehouse}: its models are of an older version; run `retrylens rebuild`, which keeps the data")
     now = dict(settings.rows())
     for name in STORED:
         before = state.settings.get(name, now[name])
@@ -209,6 +213,14 @@ class _Run:
         billing = publication.evidence["billing"]
         Build(self.con, self.parts, self.settings, first=first).run(
             billing=billing, billing_is_new=billing and not self.state.evidence.get("billing", False)
+        )
+        publication.flag_history = update_history(
+            self.con,
+            self.parts,
+            publication.streams,
+            self.settings,
+            self.state.flag_history,
+            self.state.next_load + len(files) - 1,
         )
         path = publish(self.warehouse, self.state, self.parts.all(), publication)
         sweep(self.warehouse, path, self.parts.all(), self.settings.snapshot_grace_s)

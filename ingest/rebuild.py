@@ -12,7 +12,7 @@ from ingest.models.empty import write_empty
 from ingest.models.parts import Parts, scan
 from ingest.models.relations import FACTS
 from ingest.settings import load_settings
-from ingest.snapshot.current import current_path, read_state
+from ingest.snapshot.current import SCHEMA_VERSION, current_path, read_state
 from ingest.snapshot.lock import writer_lock
 from ingest.snapshot.publish import Publication, publish
 from ingest.snapshot.sweep import sweep
@@ -31,7 +31,8 @@ def rebuild(warehouse: Path) -> Path:
         tmp.mkdir(exist_ok=True)
         con = engine(tmp)
         try:
-            kept = [part for part in state.parts if part.relation in KEPT or not part.rows]
+            same = state.version == SCHEMA_VERSION
+            kept = [part for part in state.parts if part.relation in KEPT or (same and not part.rows)]
             generation = f"{state.generation + 1:08d}-{time.time_ns() & 0xFFFFFFFF:08x}"
             parts = Parts(con, warehouse, generation, kept)
             write_empty(parts)
@@ -43,7 +44,9 @@ def rebuild(warehouse: Path) -> Path:
             )
         finally:
             con.close()
-        publication = Publication(settings, state.evidence, state.streams, state.known)
+        publication = Publication(
+            settings, state.evidence, state.streams, state.known, flag_history=state.flag_history
+        )
         path = publish(warehouse, state, parts.all(), publication)
         sweep(warehouse, path, parts.all(), settings.snapshot_grace_s)
         return path

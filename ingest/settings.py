@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from ingest.errors import InputError
@@ -13,7 +14,36 @@ from ingest.errors import InputError
 FILE = "retrylens.toml"
 
 #: Settings that change stored models: a warehouse built under other values needs `rebuild`.
-STORED = ("reserve_ms", "call_span_s", "notice_days")
+STORED = (
+    "reserve_ms",
+    "call_span_s",
+    "notice_days",
+    "breaker_window_s",
+    "breaker_min_attempts",
+    "breaker_failure_share",
+    "breaker_open_s",
+    "breaker_partners",
+)
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """The reference breaker of a partner: opens on `min_attempts` in `window_us` of which `failure_share` failed."""
+
+    window_s: float = 30
+    min_attempts: int = 20
+    failure_share: float = 0.5
+    open_s: float = 30
+
+    @property
+    def window_us(self) -> int:
+        """Length of the window in microseconds."""
+        return round(self.window_s * 1_000_000)
+
+    @property
+    def open_us(self) -> int:
+        """How long it stays open before its probe, in microseconds."""
+        return round(self.open_s * 1_000_000)
 
 
 @dataclass(frozen=True)
@@ -33,6 +63,19 @@ class Settings:
     flag_z: float = 1.6448536269514722
     interval_z: float = 1.959963984540054
     snapshot_grace_s: int = 900
+    breaker_window_s: float = 30
+    breaker_min_attempts: int = 20
+    breaker_failure_share: float = 0.5
+    breaker_open_s: float = 30
+    #: Settings of single partners, as a JSON object: partner -> names of `Breaker` -> value.
+    breaker_partners: str = "{}"
+
+    def breaker(self, partner: str) -> Breaker:
+        """The reference breaker of `partner`."""
+        everyone = Breaker(
+            self.breaker_window_s, self.breaker_min_attempts, self.breaker_failure_share, self.breaker_open_s
+        )
+        return replace(everyone, **json.loads(self.breaker_partners).get(partner, {}))
 
     def rows(self) -> list[tuple[str, str]]:
         """(name, value as text), as the snapshot keeps them."""
@@ -62,12 +105,44 @@ def load_settings(warehouse: Path, environ: Mapping[str, str] = os.environ) -> S
     for name, raw in given.items():
         if name not in known:
             raise InputError(f"{sources[name]}: unknown setting {name!r}; known: {', '.join(sorted(known))}")
-        values[name] = _cast(name, str(known[name]), raw, sources[name])
+        if name == "breaker_partners":
+            values[name] = _partners(raw, sources[name])
+        else:
+            values[name] = _cast(name, str(known[name]), raw, sources[name])
     settings = Settings(**values)  # type: ignore[arg-type]
     if settings.price_unit not in ("cpm", "unit"):
         where = sources.get("price_unit", FILE)
         raise InputError(f"{where}: price_unit is {settings.price_unit!r}; it is cpm (a thousand) or unit (one)")
+    for name in ("breaker_window_s", "breaker_min_attempts", "breaker_failure_share", "breaker_open_s"):
+        _breaker_fits(name.removeprefix("breaker_"), getattr(settings, name), sources.get(name, FILE), name)
     return settings
+
+
+def _partners(raw: object, source: str) -> str:
+    """The table `breaker_partners`, checked, as JSON with its keys in order."""
+    try:
+        table = json.loads(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        table = None
+    if not isinstance(table, dict) or not all(isinstance(own, dict) for own in table.values()):
+        raise InputError(
+            f'{source}: breaker_partners takes a table for each partner, as [breaker_partners."dsp-a"] window_s = 10'
+        )
+    kinds = {f.name: str(f.type) for f in fields(Breaker)}
+    for partner, own in table.items():
+        for name, value in own.items():
+            told = f"breaker_partners.{partner}.{name}"
+            if name not in kinds:
+                raise InputError(f"{source}: unknown setting {told}; known: {', '.join(kinds)}")
+            own[name] = _cast(told, kinds[name], value, source)
+            _breaker_fits(name, own[name], source, told)
+    return json.dumps(table, sort_keys=True, ensure_ascii=False)
+
+
+def _breaker_fits(name: str, value: float, source: str, told: str) -> None:
+    most = 1 if name == "failure_share" else 86_400_000
+    if not 0 < value <= most:
+        raise InputError(f"{source}: {told} is {value}; it takes a number above 0 and up to {most}")
 
 
 def _cast(name: str, kind: str, raw: object, source: str) -> int | float | str:

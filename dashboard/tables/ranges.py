@@ -50,6 +50,9 @@ CUBES = {
         Cube("notices", (("deliveries", "us"),)),
         Cube("auctions", (("auction_stages", "us"),), partner=""),
         Cube("postbacks", (("postback_results", "us"),), partner="key_id"),
+        Cube("audit", (("calls", "call_us"), ("orders", "call_us"), ("repeats", "us"))),
+        Cube("chains", (("chain_steps", "call_us"),)),
+        Cube("ends", (("chain_ends", "call_us"),)),
         Cube("latency", (("attempts", "ts"),), grains=("hour",)),
     )
 }

@@ -1,8 +1,8 @@
-"""Recompute what a load touched: keyed models by key, hourly models by hour, cubes by the hours of their bases."""
+"""Recompute what a load touched: hourly models by hour, keyed ones by key, states from an hour on, cubes by hour."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import duckdb
 
@@ -10,6 +10,40 @@ from ingest.facts.columns import COLUMNS
 from ingest.models.parts import Parts, quote_name, scan
 from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, Cube, Keyed, model_sql
 from ingest.settings import Settings
+from ingest.states import States
+
+#: The hour of a fact.
+_HOUR = f"epoch_us(ts) // {HOUR_US} * {HOUR_US}"
+
+#: Spans (from, to] in which the reported state of a node became another one for rule R7: open, not open, unknown.
+_CHANGED = """
+with old_states as (
+    select partner, coalesce(node, '') as node_key, us, state from {old}
+    qualify row_number() over (partition by partner, node, us order by place desc) = 1
+),
+new_states as (
+    select partner, coalesce(node, '') as node_key, us, state from breaker_states
+    qualify row_number() over (partition by partner, node, us order by place desc) = 1
+),
+points as (
+    select partner, node_key, us from old_states union select partner, node_key, us from new_states
+),
+spans as (
+    select
+        *,
+        coalesce(lead(us) over (partition by partner, node_key order by us), 9223372036854775807) as to_us
+    from points
+)
+select spans.partner, spans.node_key, spans.us as from_us, spans.to_us
+from spans
+asof left join old_states
+    on spans.partner = old_states.partner and spans.node_key = old_states.node_key and spans.us >= old_states.us
+asof left join new_states
+    on spans.partner = new_states.partner and spans.node_key = new_states.node_key and spans.us >= new_states.us
+where
+    case when coalesce(old_states.state, 'unknown') <> 'unknown' then old_states.state = 'open' end
+    is distinct from case when coalesce(new_states.state, 'unknown') <> 'unknown' then new_states.state = 'open' end
+"""
 
 
 class Build:
@@ -21,6 +55,7 @@ class Build:
     def __init__(self, con: duckdb.DuckDBPyConnection, parts: Parts, settings: Settings, *, first: bool) -> None:
         self.con = con
         self.parts = parts
+        self.settings = settings
         self.first = first
         self.touched: dict[str, set[int]] = {}
         con.execute(
@@ -37,18 +72,32 @@ class Build:
         this load, so that calls which impressions had proved are judged again.
         """
         self.con.execute(f"create or replace table evidence as select {int(billing)}::bigint as billing")
-        for keyed in KEYED:
-            self._keyed(keyed, also_impressions=keyed is EXCHANGE and billing_is_new)
         self._hourly()
+        rejudged = self._breaker_states()
+        for keyed in KEYED:
+            also = self._also_touched(billing_is_new, rejudged) if keyed is EXCHANGE else []
+            self._keyed(keyed, also)
+        self._states()
         for cube in CUBES:
             self._cube(cube)
 
-    def _keyed(self, keyed: Keyed, *, also_impressions: bool) -> None:
-        """Recompute the stored models of `keyed` for the keys that the staged facts carry."""
+    def _also_touched(self, billing_is_new: bool, rejudged: bool) -> list[str]:
+        """Selects of auctions to judge again, though no new fact bears their id."""
+        picked = []
+        if billing_is_new and (notices := self.parts.of("notices")):
+            picked.append(
+                f"select auction_id as key_auction_id from {scan(self.parts.root, notices)} where kind = 'impression'"
+            )
+        if rejudged:
+            picked.append("select auction_id as key_auction_id from main.rejudged")
+        return picked
+
+    def _keyed(self, keyed: Keyed, also: Sequence[str]) -> None:
+        """Recompute the stored models of `keyed` for the keys that the staged facts carry, and those of `also`."""
         self.con.execute(f"create schema if not exists {keyed.name}")
         self.con.execute(f"set search_path = '{keyed.name},main'")
-        if any(self._count(f"main.stage_{relation}") for relation in keyed.keys) or also_impressions:
-            self._touch(keyed, also_impressions=also_impressions)
+        if also or any(self._count(f"main.stage_{relation}") for relation in keyed.keys):
+            self._touch(keyed, also)
             self._inputs(keyed)
             for step in keyed.steps:
                 self.con.execute(f"create or replace table {keyed.name}.{step} as {model_sql(step)}")
@@ -57,7 +106,7 @@ class Build:
         self.con.execute("set search_path = 'main'")
         self.con.execute(f"drop schema {keyed.name} cascade")
 
-    def _touch(self, keyed: Keyed, *, also_impressions: bool) -> None:
+    def _touch(self, keyed: Keyed, also: Sequence[str]) -> None:
         picked = []
         for relation, keys in keyed.keys.items():
             named = ", ".join(f"{sql} as key_{name}" for name, sql in keys.items())
@@ -66,11 +115,7 @@ class Build:
                 picked.append(f"select {beside} from main.stage_{relation} where {beside} is not null")
         if self.first:  # no row stands yet that a key would replace
             picked = [f"{one} limit 0" for one in picked]
-        if also_impressions and (old := self.parts.of("notices")):
-            picked.append(
-                f"select auction_id as key_auction_id from {scan(self.parts.root, old)} where kind = 'impression'"
-            )
-        union = " union ".join(f"({one})" for one in picked)
+        union = " union ".join(f"({one})" for one in (*picked, *also))
         self.con.execute(f"create or replace table {keyed.name}.touched as {union}")
 
     def _inputs(self, keyed: Keyed) -> None:
@@ -122,7 +167,7 @@ class Build:
 
     def _hourly(self) -> None:
         """Models of the attempts of an hour, for the hours of the staged attempts."""
-        hours = self._hours(f"select distinct epoch_us(ts) // {HOUR_US} * {HOUR_US} from stage_attempts")
+        hours = self._hours(f"select distinct {_HOUR} from stage_attempts")
         self.touched["attempts"] = hours
         if not hours:
             return
@@ -130,10 +175,45 @@ class Build:
         self.con.executemany("insert into touched_hours values (?)", [(hour,) for hour in sorted(hours)])
         self.con.execute(
             f"create or replace view attempts as select data.* from {self._facts('attempts')} as data"
-            f" semi join touched_hours on epoch_us(ts) // {HOUR_US} * {HOUR_US} = touched_hours.hour_us"
+            f" semi join touched_hours on {_HOUR} = touched_hours.hour_us"
         )
         for name in HOURLY:
             self.parts.rewrite(name, hours, fresh=model_sql(name), keep=f"hour_us not in {_listed(hours)}", by_day=True)
+
+    def _breaker_states(self) -> bool:
+        """Make the reported states anew; whether they changed where attempts already stood (table `rejudged`)."""
+        self._stand("hour_nodes")
+        self._stand("breaker_marks")
+        self.con.execute(f"create or replace view breaker_events as select * from {self._facts('breaker_events')}")
+        self.con.execute(f"create or replace table breaker_states as {model_sql('breaker_states')}")
+        before = self.parts.of("breaker_states")
+        old = scan(self.parts.root, before or self.parts.empty("breaker_states"))
+        self.con.execute(f"create or replace temp table changed as {_CHANGED.format(old=old)}")
+        span = self.con.execute("select min(from_us), max(to_us) from changed").fetchall()[0]
+        if span[0] is not None or not before:
+            self.parts.replace("breaker_states", "select * from breaker_states")
+        if span[0] is None or self.first:
+            return False
+        near = [part for part in self.parts.of("attempts") if part.hi_us >= span[0] and part.lo_us <= span[1]]
+        if not near:
+            return False
+        self.con.execute(
+            f"create or replace table rejudged as select distinct auction_id"
+            f" from {scan(self.parts.root, near)} as attempts inner join changed"
+            " on attempts.partner = changed.partner and coalesce(attempts.node, '') = changed.node_key"
+            " and epoch_us(attempts.ts) > changed.from_us and epoch_us(attempts.ts) <= changed.to_us"
+        )
+        return self._count("rejudged") > 0
+
+    def _stand(self, relation: str) -> None:
+        """Let the stored rows of `relation` go by its name."""
+        parts = self.parts.of(relation) or self.parts.empty(relation)
+        self.con.execute(f"create or replace view {relation} as select * from {scan(self.parts.root, parts)}")
+
+    def _states(self) -> None:
+        """What is worked out in the order of time, from the earliest touched hour on."""
+        self.touched["postbacks"] = self._hours(f"select distinct {_HOUR} from stage_postbacks")
+        self.touched.update(States(self.con, self.parts, self.settings, self.touched, first=self.first).run())
 
     def _cube(self, cube: Cube) -> None:
         """The minutes and hours of `cube` in the hours where its bases changed."""

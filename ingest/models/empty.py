@@ -6,11 +6,13 @@ import duckdb
 
 from ingest.facts.columns import COLUMNS
 from ingest.models.parts import Part, Parts, quote, quote_name
-from ingest.models.relations import CUBES, FACTS, HOURLY, KEYED, STORED, model_sql
+from ingest.models.relations import CUBES, FACTS, HOURLY, KEYED, STATES, STORED, WHOLE, model_sql
+from ingest.states.columns import columns_sql
 
 OTHERS = {
     "rejects": 'load_id bigint, file varchar, line bigint, "offset" bigint, reason varchar, raw varchar',
     "line_hashes": "hash blob",
+    **{relation: columns_sql(relation) for relation in STATES},
 }
 
 
@@ -41,7 +43,7 @@ def _schema() -> duckdb.DuckDBPyConnection:
     con.execute("create table settings (call_span_us bigint, reserve_ms double, notice_us bigint)")
     con.execute("create table evidence (billing bigint)")
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
-    steps = [step for keyed in KEYED for step in keyed.steps] + list(HOURLY)
-    for name in [*steps, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour"))]:
+    keyed = [step for keyed in KEYED for step in keyed.steps]
+    for name in [*HOURLY, *WHOLE, *keyed, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour"))]:
         con.execute(f"create table {name} as {model_sql(name)}")
     return con

@@ -31,10 +31,56 @@ bounded as (
         lag(outcome) over (
             partition by order_tenant, event_type, external_order_id order by position
         ) as trigger_outcome,
+        lag(us) over (
+            partition by order_tenant, event_type, external_order_id order by position
+        ) as trigger_us,
+        lag(latency_ms) over (
+            partition by order_tenant, event_type, external_order_id order by position
+        ) as trigger_latency_ms,
+        lag(retry_after_s) over (
+            partition by order_tenant, event_type, external_order_id order by position
+        ) as trigger_retry_after_s,
         min(case when won = 1 then position end) over (
             partition by order_tenant, event_type, external_order_id
-        ) as accepted_position
+        ) as accepted_position,
+        min(case when signature_hash is not null then position end) over (
+            partition by order_tenant, event_type, external_order_id
+        ) as signed_position,
+        min(us) over (partition by order_tenant, event_type, external_order_id) as call_us,
+        count(*) over (partition by order_tenant, event_type, external_order_id) as requests
     from ordered
+),
+
+-- where a value that comes again in its order stood first: only orders of several requests can repeat one
+traced as (
+    select
+        *,
+        min(position) over (
+            partition by order_tenant, event_type, external_order_id, signature_hash
+        ) as signature_position,
+        min(position) over (
+            partition by order_tenant, event_type, external_order_id, body_hash
+        ) as body_position,
+        min(position) over (
+            partition by order_tenant, event_type, external_order_id, won, conversion_id
+        ) as conversion_position
+    from bounded
+    where requests > 1
+    union all
+    select
+        *,
+        position as signature_position,
+        position as body_position,
+        position as conversion_position
+    from bounded
+    where requests = 1
+),
+
+tried as (
+    select
+        *,
+        case when position > 1 and position <= coalesce(accepted_position, position) then 1 else 0 end as retry
+    from traced
 )
 
 select
@@ -42,11 +88,34 @@ select
     cast(event_type as varchar) as event_type,
     cast(external_order_id as varchar) as external_order_id,
     cast(key_id as varchar) as key_id,
+    cast(endpoint as varchar) as endpoint,
     cast(outcome as varchar) as outcome,
     cast(trigger_outcome as varchar) as trigger_outcome,
+    cast(conversion_id as varchar) as conversion_id,
+    cast(body_hash as varchar) as body_hash,
+    cast(currency as varchar) as currency,
+    cast(amount as decimal(18, 6)) as amount,
+    cast(case when duplicate then 1 else 0 end as bigint) as duplicate,
+    cast(case when idempotent_replay then 1 else 0 end as bigint) as replayed,
     cast(won as bigint) as won,
+    cast(retry as bigint) as retry,
     cast(position as bigint) as position,
     cast(accepted_position as bigint) as accepted_position,
+    cast(body_position as bigint) as body_position,
+    cast(conversion_position as bigint) as conversion_position,
+    cast(case when retry = 1 then case when trigger_outcome = 'client_error' then 1 else 0 end end as bigint) as r8,
+    cast(case when retry = 1 then case when us - trigger_us <= 100000 then 1 else 0 end end as bigint) as r9,
+    cast(case
+        when retry = 0 then null
+        when outcome in ('stale_timestamp', 'replay') then 1
+        when error_code in ('POSTBACK_STALE_TIMESTAMP', 'POSTBACK_REPLAY') then 1
+        when signature_hash is null then null
+        when signature_position < position then 1
+        when signed_position < position then 0
+    end as bigint) as r11,
+    cast(case when trigger_retry_after_s is not null then 1 else 0 end as bigint) as told,
     cast(latency_ms as double) as latency_ms,
-    cast(us as bigint) as us
-from bounded
+    cast(cast(us - trigger_us as double) * 0.001 - coalesce(trigger_latency_ms, 0) as double) as waited_ms,
+    cast(us as bigint) as us,
+    cast(call_us as bigint) as call_us
+from tried

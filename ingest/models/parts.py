@@ -14,6 +14,9 @@ from ingest.models.relations import DAY_US, HOUR_US
 #: Touched hours of one day above which the day is written as one part instead of a part an hour.
 HOURS_APART = 3
 
+#: Instants that enclose every row's: of parts that are not bounded in time.
+EVER = (0, 2**62)
+
 #: How rows lie within a part where time is not among the first columns.
 ORDER = {
     "calls": "call_us, partner",
@@ -23,6 +26,11 @@ ORDER = {
     "orders": "call_us, partner",
     "order_retries": "call_us, partner",
     "postback_results": "us, key_id",
+    "replays": "us, key_id",
+    "key_reuses": "us, key_id",
+    "chain_steps": "call_us, partner",
+    "chain_ends": "call_us, partner",
+    "breaker_states": "partner, node, place",
 }
 
 
@@ -118,6 +126,18 @@ class Parts:
         gone = {part.path for part in replaced}
         self._parts[relation] = [part for part in self._parts.get(relation, []) if part.path not in gone]
         self._copy(relation, units, f"{old}select * from ({fresh})", hour)
+
+    def replace(self, relation: str, rows: str) -> None:
+        """Let the select `rows` stand for all of `relation`, in one part."""
+        self._parts[relation] = self.empty(relation)
+        target = self.root / "models" / relation
+        target.mkdir(parents=True, exist_ok=True)
+        path = target / f"whole-{self.generation}.parquet"
+        order = ORDER.get(relation, "all")
+        counted = self.con.execute(
+            f"copy ({rows} order by {order}) to {quote(str(path))} (format parquet, compression zstd)"
+        ).fetchone()
+        self._took(relation, path, int(counted[0]) if counted else 0, EVER[0], EVER[1] - EVER[0] + 1)
 
     def _plan(self, relation: str, hours: set[int], by_day: bool) -> tuple[dict[int, int], list[Part]]:
         """Units to write (start -> span) and the parts that they replace."""

@@ -1,7 +1,8 @@
 """The relations of a warehouse: which model makes each, from what, and when it is made again.
 
 A *keyed* pass recomputes everything about the keys that a load touched (an auction id, an order, a conversion);
-an *hourly* model depends on the attempts of its own hour only; a *cube* sums a base relation by minute, and the
+an *hourly* model depends on the attempts of its own hour only; a *whole* one is small and made anew each time; *states*
+are worked out in the order of time, from the earliest touched hour on; a *cube* sums a base relation by minute, and the
 minutes by hour. Rows are stored in parts (a day or an hour of a relation), which is what a load rewrites.
 """
 
@@ -60,6 +61,7 @@ EXCHANGE = Keyed(
     needed="auction_id",
     keys={relation: {"auction_id": "auction_id"} for relation in ("attempts", "auctions", "notices")},
     steps=(
+        "breaker_hours",
         "auction_heads",
         "call_starts",
         "call_attempts",
@@ -72,8 +74,10 @@ EXCHANGE = Keyed(
         "retries",
         "auction_stages",
         "deliveries",
+        "chain_steps",
+        "chain_ends",
     ),
-    stored=("calls", "retries", "auction_stages", "deliveries"),
+    stored=("calls", "retries", "auction_stages", "deliveries", "chain_steps", "chain_ends"),
 )
 
 ORDERS = Keyed(
@@ -103,8 +107,26 @@ CONVERSIONS = Keyed(
     beside={"postbacks": "x_order_key(outcome, tenant, key_id, event_type, external_order_id)"},
 )
 
-KEYED = (EXCHANGE, ORDERS, CONVERSIONS)
+SIGNATURES = Keyed(
+    name="signatures",
+    needed="signature_hash",
+    keys={"postbacks": {"key_id": "key_id", "signature_hash": "signature_hash"}},
+    steps=("replays",),
+    stored=("replays",),
+)
+
+IDEMPOTENCY = Keyed(
+    name="idempotency",
+    needed="idempotency_key",
+    keys={"postbacks": {"key_id": "key_id", "idempotency_key": "idempotency_key"}},
+    steps=("key_reuses",),
+    stored=("key_reuses",),
+)
+
+KEYED = (EXCHANGE, ORDERS, CONVERSIONS, SIGNATURES, IDEMPOTENCY)
 HOURLY = ("hour_nodes", "hour_latency", "breaker_marks")
+WHOLE = ("breaker_states",)
+STATES = ("expected_pieces", "throttles", "wasted_requests", "repeats", "placement_tails")
 CUBES = (
     Cube("attempts", {"attempts": "epoch_us(ts)"}),
     Cube("calls", {"calls": "call_us", "orders": "call_us"}),
@@ -113,13 +135,21 @@ CUBES = (
     Cube("notices", {"deliveries": "us"}),
     Cube("auctions", {"auction_stages": "us"}),
     Cube("postbacks", {"postback_results": "us"}),
+    Cube("audit", {"calls": "call_us", "orders": "call_us", "repeats": "us"}),
+    Cube("chains", {"chain_steps": "call_us"}),
+    Cube("ends", {"chain_ends": "call_us"}),
 )
+
+#: Models of the calls of single auctions: a reader runs them to judge the attempts of one auction.
+JUDGED = ("breaker_hours", "auction_heads", "call_starts", "call_attempts")
 
 #: Everything a reader finds in the snapshot, `rejects` and `line_hashes` included.
 STORED = (
     *FACTS,
     *(relation for keyed in KEYED for relation in keyed.stored),
     *HOURLY,
+    *WHOLE,
+    *STATES,
     *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")),
     "rejects",
     "line_hashes",

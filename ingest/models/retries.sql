@@ -8,6 +8,8 @@ select
     cast(sent_no as bigint) as retry_no,
     cast(case when rnk > trigger_rnk then 1 else 0 end as bigint) as success,
     cast(case when outcome = 'bid' then 1 else 0 end as bigint) as bid,
+    cast(told as bigint) as told,
+    cast(delay_ms as double) as delay_ms,
     cast(latency_ms as double) as latency_ms,
     cast(us as bigint) as us,
     cast(call_us as bigint) as call_us,

@@ -10,18 +10,21 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from ingest.errors import InputError
+from ingest.simulate.agenda import Agenda
 from ingest.simulate.broken import BrokenLines
 from ingest.simulate.exchange import Exchange
 from ingest.simulate.notices import Notices
 from ingest.simulate.postbacks import Postbacks
 from ingest.simulate.scenarios import SCENARIOS, Scenario
+from ingest.simulate.seekers import SHARE, Seeking, seekers
 from ingest.simulate.stats import DAY_US, to_us
-from ingest.simulate.timeline import SECOND, Breaker, storms
+from ingest.simulate.timeline import SECOND, Breaker, blinks, storms
 from ingest.simulate.truth import Truth
 from ingest.simulate.writer import SUFFIXES, LogWriter
 
@@ -53,7 +56,8 @@ def simulate(
     `_mended` (facts by key). Raises InputError for an argument out of range, or when `out` already holds logs.
     """
     world = _checked(out, minutes, auctions_per_second, scenario, start, days, compress, bad_lines, blank_lines)
-    run = _Run(out, seed, world, auctions_per_second, compress)
+    end = to_us(start) + (days - 1) * DAY_US + minutes * _MINUTE
+    run = _Run(out, seed, world, auctions_per_second, compress, end)
     for day in range(days):
         begin = to_us(start) + day * DAY_US
         share = [count * (day + 1) // days - count * day // days for count in (bad_lines, blank_lines)]
@@ -93,7 +97,7 @@ def _checked(
 class _Run:
     """The moving parts of one run."""
 
-    def __init__(self, out: Path, seed: int, world: Scenario, rate: float, compress: str) -> None:
+    def __init__(self, out: Path, seed: int, world: Scenario, rate: float, compress: str, end: int) -> None:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -104,22 +108,28 @@ class _Run:
         self.truth = Truth({partner.name for partner in world.partners if partner.breaker})
         self.writer = LogWriter(out, compress)
         self.clock = Random(f"{seed} clock")
+        self.agenda = Agenda()
         self.breakers = {
-            partner.name: Breaker([]) for partner in world.partners if partner.breaker in ("events", "column")
+            partner.name: Breaker([], partner.armed_s, partner.blinking)
+            for partner in world.partners
+            if partner.storm or partner.blinking
         }
-        orders = Random(f"{seed} orders")
-        self.postbacks = Postbacks(orders, world.keys, self.writer, self.truth)
+        self.postbacks = Postbacks(Random(f"{seed} orders"), world.keys, self.writer, self.truth, end)
         auctions = Random(f"{seed} auctions")
-        notices = Notices(auctions, self.writer, self.truth, world.billing, self.postbacks)
+        again = {partner.name: partner.notice_backoff for partner in world.partners if partner.notice_backoff}
+        for name, backoff in again.items():
+            self.truth.backoff.sender("notice", name, backoff)
+        notices = Notices(auctions, self.writer, self.truth, world.billing, self.postbacks, again)
         self.exchange = Exchange(auctions, world.partners, notices, self.writer, self.truth, self.breakers)
+        placements = seekers() if world.partners else []
+        self.seeking = Seeking(self.clock, self.exchange, self.truth, self.agenda.plan, placements)
         unreported = next((partner for partner in world.partners if not partner.breaker), None)
         nan_partner = unreported or next(iter(world.partners), None)
         self.broken = BrokenLines(Random(f"{seed} broken"), self.writer, self.truth, nan_partner, bool(world.keys))
 
     def session(self, begin: int, end: int, bad_lines: int, blank_lines: int) -> None:
         """One unbroken stretch of time."""
-        for breaker in self.breakers.values():
-            breaker.storms = [*breaker.storms, *storms(self.clock, begin, end)]
+        self._brew(begin, end)
         for _ in range(bad_lines):
             self.broken.add(self.clock.randrange(begin, end))
         for _ in range(blank_lines):
@@ -128,17 +138,39 @@ class _Run:
         for minute in range(begin, end, _MINUTE):
             rate = self.rate * (_daily(minute) if whole_days else 1.0)
             if self.world.partners:
-                for ts in self._moments(minute, rate):
-                    self.exchange.auction(ts)
+                self._plan_auctions(minute, rate)
+            self.agenda.play(minute + _MINUTE)
             for key in self.world.keys:
-                for ts in self._moments(minute, rate * key.share):
-                    self.postbacks.spontaneous(key, ts)
+                if minute < begin + (end - begin) * key.active:
+                    for ts in self._moments(minute, rate * key.share):
+                        self.postbacks.spontaneous(key, ts)
             self.writer.flush(minute + _MINUTE)
+        self.agenda.play()
 
-    def _moments(self, begin: int, rate: float) -> Iterator[int]:
-        """Moments of a minute, at so many a second on average."""
+    def _brew(self, begin: int, end: int) -> None:
+        """Decide when the partners that have storms will have them, and plan the bursts of calls to some."""
+        for partner in self.world.partners:
+            breaker = self.breakers.get(partner.name)
+            if breaker is None:
+                continue
+            coming = (blinks if partner.blinking else storms)(self.clock, begin, end)
+            breaker.storms = [*breaker.storms, *coming]
+            for start, over in coming if partner.burst else ():
+                for ts in self._moments(start, partner.burst, min(over, start + _MINUTE)):
+                    self.agenda.plan(ts, partial(self.exchange.deal, partner=partner))
+
+    def _plan_auctions(self, minute: int, rate: float) -> None:
+        for ts in self._moments(minute, rate):
+            self.agenda.plan(ts, self.exchange.auction)
+        for seeker in self.seeking.placements:
+            for ts in self._moments(minute, rate * SHARE):
+                self.agenda.plan(ts, partial(self.seeking.start, seeker))
+
+    def _moments(self, begin: int, rate: float, end: int | None = None) -> Iterator[int]:
+        """Moments of a minute (or up to `end`), at so many a second on average."""
+        end = begin + _MINUTE if end is None else end
         ts = begin + self.clock.expovariate(rate) * SECOND
-        while ts < begin + _MINUTE:
+        while ts < end:
             yield int(ts)
             ts += self.clock.expovariate(rate) * SECOND
 
@@ -153,8 +185,21 @@ class _Run:
             "rejects": counted["rejects"],
             "blank": counted["blank"],
         }
-        (self.out / "truth.json").write_text(json.dumps(truth, indent=1) + "\n", encoding="utf-8")
+        (self.out / "truth.json").write_text(_as_text(truth), encoding="utf-8")
         return truth
+
+
+def _as_text(truth: dict[str, Any]) -> str:
+    """JSON, a row on each line."""
+    tables = []
+    for name, rows in truth.items():
+        if isinstance(rows, list):
+            lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+            text = f"[\n{lines}\n]" if rows else "[]"
+        else:
+            text = json.dumps(rows)
+        tables.append(f"{json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(tables) + "\n}\n"
 
 
 def _daily(ts: int) -> float:

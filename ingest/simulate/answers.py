@@ -14,10 +14,11 @@ _TIMEOUT_KEYS = (',"error_type":"timeout"', ',"error_type":"deadline"', ',"error
 
 
 class Answer(NamedTuple):
-    """Keys of the line (each with a comma before it), and the no-bid reason in them."""
+    """Keys of the line (each with a comma before it), and the no-bid reason or the status of a 5xx in them."""
 
     keys: str
     reason: str | None = None
+    status: int | None = None
 
 
 class Question(NamedTuple):
@@ -102,18 +103,14 @@ def _invalid_response(rng: Random, partner: Partner, question: Question) -> Answ
 
 def _server_error(rng: Random, partner: Partner, question: Question) -> Answer:
     if partner.storm or partner.timed is False:
-        return Answer(',"http_status":503')
-    return Answer(f',"http_status":{rng.choice(_BROKEN_STATUSES)}')
+        return Answer(',"http_status":503', status=503)
+    status = rng.choice(_BROKEN_STATUSES)
+    return Answer(f',"http_status":{status}', status=int(status.strip('"')))
 
 
 def _timeout(rng: Random, partner: Partner, question: Question) -> Answer:
     shapes = _TIMEOUT_KEYS if partner.timed else _TIMEOUT_KEYS[:-1]
     return Answer(rng.choice(shapes))
-
-
-def _rate_limited(rng: Random, partner: Partner, question: Question) -> Answer:
-    after = rng.choice((',"retry_after":"1"', ',"retry_after":2', ',"retry_after":"5"', ""))
-    return Answer(f',"http_status":429{after}')
 
 
 def _chooser(*shapes: str) -> Callable[[Random, Partner, Question], Answer]:
@@ -132,7 +129,7 @@ _WAYS: dict[str, Callable[[Random, Partner, Question], Answer]] = {
     "answered_unknown": _answered_unknown,
     "invalid_response": _invalid_response,
     "server_error": _server_error,
-    "rate_limited": _rate_limited,
+    "rate_limited": _chooser(',"http_status":429'),
     "client_error": _chooser(*(f',"http_status":{status}' for status in (400, 401, 403, 404, 413))),
     "unexpected_status": _chooser(*(f',"http_status":{status}' for status in (201, 206, 301, 302, 307))),
     "connect_error": _chooser(

@@ -8,11 +8,12 @@ from random import Random
 
 from ingest.simulate.answers import Question, answer
 from ingest.simulate.notices import Notices
-from ingest.simulate.partners import Mix, Partner, draw
+from ingest.simulate.partners import Mix, Partner, draw, mix
 from ingest.simulate.records import NOT_SENT, Attempt, Auction, Call, is_failure
 from ingest.simulate.stats import iso
 from ingest.simulate.timeline import NODES, Breaker
 from ingest.simulate.truth import Truth
+from ingest.simulate.waits import Wait, any_wait, no_wait
 from ingest.simulate.writer import LogWriter
 
 RESERVE = 400
@@ -37,6 +38,7 @@ SOURCES = (
     Source("web-eu", ("article", "sidebar"), "eu-west", 170, "attempts"),
     Source("legacy", ("slot-1",), "ap-south", 220, "nowhere"),
 )
+_BID, _NO_BID = mix(bid=1), mix(no_bid=1)
 
 
 @dataclass(slots=True)
@@ -48,6 +50,8 @@ class Course:
     then: Mix
     """How the next attempt may end."""
     sent: int = 0
+    delay: int = 0
+    """Before the next attempt."""
     tried_again: bool = False
     """A retry was sent that was not cancelled."""
 
@@ -67,11 +71,14 @@ class Exchange:
 
     def __post_init__(self) -> None:
         self.by_name = {partner.name: partner for partner in self.partners}
+        for partner in self.partners:
+            if partner.backoff is not None:
+                self.truth.backoff.sender("exchange", partner.name, partner.backoff)
 
     def auction(self, ts: int) -> None:
         """One auction that begins at `ts`, with all that follows from it."""
         self._approach_storms(ts)
-        auction = self._begin(ts & ~1)
+        auction = self._begin(ts & ~1, SOURCES[int(self.rng.random() * len(SOURCES))])
         if self.rng.random() >= 0.01:
             for partner in self.partners:
                 if self.rng.random() < partner.share:
@@ -80,9 +87,25 @@ class Exchange:
         self._resolve(auction)
         self.truth.auction(auction)
 
-    def _begin(self, ts: int) -> Auction:
+    def deal(self, ts: int, partner: Partner) -> None:
+        """One auction that calls this partner alone."""
+        self._approach_storms(ts)
+        auction = self._begin(ts & ~1, Source("deals", (partner.name,), "eu-west", 300, "attempts"))
+        auction.calls.append(self._call(auction, partner))
+        self._resolve(auction)
+        self.truth.auction(auction)
+
+    def ask(self, ts: int, source: Source, filled: bool) -> None:
+        """One auction that ends with a bid, or without."""
+        self._approach_storms(ts)
+        auction = self._begin(ts & ~1, source)
+        auction.has_event = True
+        auction.calls.append(self._call(auction, self.partners[0], _BID if filled else _NO_BID))
+        self._resolve(auction)
+        self.truth.auction(auction)
+
+    def _begin(self, ts: int, source: Source) -> Auction:
         rng = self.rng
-        source = SOURCES[int(rng.random() * len(SOURCES))]
         self.serial += 1
         return Auction(
             ts=ts,
@@ -112,20 +135,20 @@ class Exchange:
                         f'"state_to":"{state_to}"{reason}}}',
                     )
 
-    def _call(self, auction: Auction, partner: Partner) -> Call:
-        """All attempts of one call."""
+    def _call(self, auction: Auction, partner: Partner, first: Mix | None = None) -> Call:
+        """All attempts of one call; `first`: how its first one may end, where not as the partner mostly answers."""
         rng = self.rng
         breaker = self.breakers.get(partner.name)
-        storm = partner.storm if breaker is not None and breaker.raging(auction.ts) else None
+        storm = partner.storm if partner.storm and breaker is not None and breaker.raging(auction.ts) else None
         call = Call(partner.name, [], currency=partner.currency)
-        course = Course(call, 10 + int(rng.random() * 60), storm or partner.first)
+        course = Course(call, 10 + int(rng.random() * 60), first or storm or partner.first)
         while True:
             attempt = self._attempt(auction, partner, breaker, course)
             rule = partner.again.get(attempt.outcome)
             if rule is None or len(course.call.attempts) > partner.max_retries or rng.random() >= rule.chance:
                 return course.call
-            low, high = partner.backoff_ms
-            course.elapsed += (200 if attempt.latency is None else attempt.latency) + rng.randrange(low, high) * 10
+            course.delay = self._delay(partner, course)
+            course.elapsed += (200 if attempt.latency is None else attempt.latency) + course.delay
             course.then = storm or rule.then
             ts = auction.ts + course.elapsed * 100
             left = auction.budget * 10 - RESERVE - course.elapsed
@@ -134,6 +157,12 @@ class Exchange:
                     out_of_time = Attempt(ts, "not_sent_limit", node=auction.node, stopped_by="no_time")
                     self._log(auction, partner, course, out_of_time, ',"not_sent":"no_time"')
                 return course.call
+
+    def _delay(self, partner: Partner, course: Course) -> int:
+        """Tenths of a ms before the next attempt."""
+        if partner.backoff is not None:
+            return partner.backoff.delay_us(self.rng, max(course.sent, 1)) // 100
+        return self.rng.randrange(*partner.backoff_ms) * 10
 
     def _attempt(self, auction: Auction, partner: Partner, breaker: Breaker | None, course: Course) -> Attempt:
         """One attempt, sent unless a breaker or a limit stops it."""
@@ -148,14 +177,17 @@ class Exchange:
         price = int(500 + 45_000 * rng.random() ** 3) if outcome == "bid" else 0
         found = answer(rng, partner, outcome, Question(auction.auction_id, auction.imps, price))
         latency = self._latency(partner, outcome)
-        late = None
-        if latency is not None and partner.timed and auction.budget_known:
+        late = fits = None
+        if partner.timed and auction.budget_known:
             deadline = auction.budget * 10 - RESERVE
-            if course.elapsed + latency == deadline:
-                latency += 1
-            late = course.elapsed + latency > deadline
+            fits = deadline - course.elapsed >= partner.timeout_ms * 10
+            if latency is not None:
+                if course.elapsed + latency == deadline:
+                    latency += 1
+                late = course.elapsed + latency > deadline
         reject = None
-        keys = found.keys
+        wait = self._wait(outcome, ts + (latency or 0) * 100)
+        keys = found.keys + wait.key
         if outcome == "bid" and not late and rng.random() < 0.05:
             reject = "below_floor" if rng.random() < 0.6 else "blocked_adomain"
             keys += f',"reject_reason":"{reject}"'
@@ -169,11 +201,24 @@ class Exchange:
             price=price,
             node=node,
             mark=mark,
+            status=found.status,
+            wait=wait.us,
+            fits=fits,
         )
+        if course.sent and partner.backoff is not None:
+            self.truth.backoff.delay("exchange", partner.name)
         course.tried_again |= course.sent > 0 and outcome != "cancelled"
         course.sent += 1
         self._log(auction, partner, course, attempt, keys)
         return attempt
+
+    def _wait(self, outcome: str, answered: int) -> Wait:
+        """The Retry-After of three of four 429s."""
+        if outcome != "rate_limited" or self.rng.random() < 0.25:
+            return no_wait()
+        wait = any_wait(self.rng, answered, 1, 6)
+        self.truth.mended["retry_after"] += wait.mended
+        return wait
 
     def _node(self, auction: Auction, course: Course) -> str:
         """A retry sometimes leaves through the other node."""
@@ -193,7 +238,7 @@ class Exchange:
         breaker.seen.add(node)
         state, failing = breaker.state(node, ts)
         if state == "open":
-            return "not_sent_breaker", "open"
+            return (outcome if self.rng.random() < partner.leaks else "not_sent_breaker"), "open"
         if state == "half_open":
             return ("server_error" if failing else "no_bid"), "half_open"
         return outcome, "closed" if self.rng.random() < 0.9 else None
@@ -223,22 +268,29 @@ class Exchange:
         before = len(course.call.attempts)
         course.call.attempts.append(attempt)
         number = max(partner.first_number, before) if partner.repeats_numbers else partner.first_number + before
-        request_id = f"{aid}.{before}" if partner.fresh_ids and before else aid
+        attempt.number = number
+        identity = ""
+        if partner.tells_ids:
+            attempt.request_id = f"{aid}.{before}" if partner.fresh_ids and before else aid
+            identity = f',"request_id":"{attempt.request_id}"'
         times = ""
         if partner.timed:
-            tmax = max(auction.budget - course.elapsed // 10 - 1, 0) if rng.random() < 0.97 else auction.budget
+            left = auction.budget * 10 - course.elapsed
+            reduced = partner.reduces_tmax and rng.random() < 0.97
+            tmax = max(auction.budget - course.elapsed // 10 - 1, 0) if reduced else auction.budget
+            attempt.overlong = tmax * 10 > left if auction.budget_known else None
             budget = f',"budget_ms":{auction.budget}' if auction.shows_budget else ""
             times = f',"tmax_ms":{tmax}{budget},"timeout_ms":{partner.timeout_ms},"elapsed_ms":{course.elapsed / 10}'
         latency = attempt.latency
         took = "" if latency is None else f',"latency_ms":{latency / 10}'
         mark = f',"breaker":"{attempt.mark}"' if attempt.mark else ""
-        backoff = f',"backoff_ms":{partner.backoff_ms[0]}' if before else ""
+        backoff = f',"backoff_ms":{course.delay / 10}' if before and partner.tells_backoff else ""
         logged = attempt.ts + (latency or 0) * 100 + (rng.randrange(400_000) if rng.random() < 0.05 else 0)
         self.writer.add(
             logged,
             f"exchange-{attempt.node}",
             f'{{"event":"attempt","ts":"{iso(attempt.ts)}","auction_id":"{aid}","partner":"{partner.name}",'
-            f'"attempt":{number},"request_id":"{request_id}"{times}{took}{keys}{mark}{backoff},'
+            f'"attempt":{number}{identity}{times}{took}{keys}{mark}{backoff},'
             f'"source":"{auction.source}","placement":"{auction.placement}","region":"{auction.region}",'
             f'"node":"{attempt.node}"}}',
         )

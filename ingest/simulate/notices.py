@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
+from ingest.simulate.backoff import Backoff
 from ingest.simulate.postbacks import Postbacks
 from ingest.simulate.records import Auction, Call
 from ingest.simulate.stats import iso
@@ -14,6 +16,7 @@ from ingest.simulate.writer import LogWriter
 
 LOSS_REASONS = (102, 102, 102, 100, 103, 205, None)
 MACRO = '"${AUCTION_PRICE}"'
+MOST_DELIVERIES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Notices:
     truth: Truth
     billing: bool
     postbacks: Postbacks
+    backoffs: Mapping[str, Backoff]
+    """By partner: how a notice that failed is delivered again."""
 
     def winner(self, auction: Auction, call: Call, price: int) -> None:
         """All notices of the winning call."""
@@ -112,19 +117,33 @@ class Notices:
 
     def _send(self, kind: str, subject: Subject, ts: int, money: Money | None = None) -> int:
         """Deliver one notice, perhaps more than once; the price that a reader can know, else 0."""
-        rng = self.rng
-        deliveries = 1 if rng.random() >= 0.04 else rng.randrange(2, 4)
+        moments = self._deliveries(subject.partner, ts)
         known = 0
-        for _ in range(deliveries):
+        for at, moment in enumerate(moments, 1):
             price = ""
             if money is not None:
                 price, tells = self._price(money)
                 known = money.price if tells else known
-            self._log(kind, subject, ts, price)
-            ts += rng.randrange(1, 30 * SECOND)
+            if subject.partner in self.backoffs:
+                price += f',"http_status":{200 if at == len(moments) else 503}'
+            self._log(kind, subject, moment, price)
         currency = money.currency if money is not None and known else None
-        self.truth.notices.notice(kind, subject.partner, deliveries, currency, known, subject.orphan)
+        self.truth.notices.notice(kind, subject.partner, len(moments), currency, known, subject.orphan)
         return known
+
+    def _deliveries(self, partner: str | None, ts: int) -> list[int]:
+        """When a notice is delivered: some more than once, and those of some partners until they succeed."""
+        rng = self.rng
+        backoff = self.backoffs.get(partner or "")
+        moments = [ts]
+        if backoff is None:
+            for _ in range(0 if rng.random() >= 0.04 else rng.randrange(1, 3)):
+                moments.append(moments[-1] + rng.randrange(1, 30 * SECOND))
+            return moments
+        while len(moments) < MOST_DELIVERIES and rng.random() < 0.3:
+            moments.append(moments[-1] + backoff.delay_us(rng, len(moments)))
+            self.truth.backoff.delay("notice", partner or "")
+        return moments
 
     def _price(self, money: Money) -> tuple[str, bool]:
         """Keys of the line for a price, and whether they tell it."""

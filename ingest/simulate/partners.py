@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from ingest.simulate.backoff import Backoff
+
 Mix = tuple[tuple[float, str], ...]
 """Outcomes with their cumulated chance, ascending to 1."""
 
@@ -56,6 +58,10 @@ class Partner:
     again: Mapping[str, Again] = field(default_factory=dict)
     max_retries: int = 2
     backoff_ms: tuple[int, int] = (4, 15)
+    """The delay lies anywhere between the two, unless there is a rule for it."""
+    backoff: Backoff | None = None
+    tells_backoff: bool = True
+    """Retries carry `backoff_ms`."""
     guarded: bool = True
     """The exchange sends no retry for which the time budget has no room."""
     reasons: Mix = _UNEXPLAINED
@@ -65,6 +71,20 @@ class Partner:
     """What is reported: `events` (and the column), `column`, `closed` (a column that never changes), or nothing."""
     storm: Mix | None = None
     """How it answers while a storm lasts."""
+    armed_s: tuple[int, int] | None = (4, 12)
+    """The breaker trips between so many seconds after a storm began; None: it never does."""
+    blinking: bool = False
+    """Its breaker opens for less than a second at a time."""
+    leaks: float = 0.0
+    """The part of the attempts that are sent although the breaker is open."""
+    burst: float = 0.0
+    """So many auctions a second that call it alone, in the first minute of a storm."""
+    notice_backoff: Backoff | None = None
+    """Its notices often fail, and are delivered again by this rule until they do not."""
+    reduces_tmax: bool = True
+    """The `tmax_ms` sent is what is left of the budget."""
+    tells_ids: bool = True
+    """Attempts carry `request_id`."""
     fresh_ids: bool = False
     first_number: int = 1
     repeats_numbers: bool = False
@@ -72,6 +92,7 @@ class Partner:
     """Attempts tell elapsed_ms, timeout_ms and tmax_ms."""
 
 
+_STEADY = Backoff("fixed", 20)
 _GOOD = mix(bid=30, no_bid=69, timeout=0.6, connect_error=0.4)
 _REASONS = mix(**{"no_reason": 50, "0": 5, "1": 3, "6": 4, "7": 4, "8": 10, "9": 6, "10": 3, "15": 3, "16": 1, "17": 1})
 
@@ -81,6 +102,7 @@ HEALTHY = Partner(
     _GOOD,
     breaker="closed",
     reasons=_REASONS,
+    backoff=_STEADY,
     again={"connect_error": Again(0.8, mix(bid=4, no_bid=5, connect_error=1))},
 )
 PLAIN = Partner("plainbid", 0.6, mix(bid=25, no_bid=74.5, timeout=0.5), style="columns", reasons=_REASONS)
@@ -91,6 +113,7 @@ EURO = Partner(
     style="text",
     currency="EUR",
     reasons=mix(**{"no_reason": 6, "8": 2, "11": 1, "12": 1, "13": 1, "14": 1}),
+    notice_backoff=Backoff("fixed", 10_000),
     again={"server_error": Again(0.7, mix(bid=4, no_bid=4, server_error=2))},
 )
 FLAKY = Partner(
@@ -98,6 +121,8 @@ FLAKY = Partner(
     0.6,
     mix(bid=28, no_bid=42, connect_error=24, tls_error=3, reset=3),
     reasons=_REASONS,
+    backoff=Backoff("fixed", 24, jitter="half"),
+    tells_backoff=False,
     again={
         "connect_error": Again(0.92, mix(bid=42, no_bid=44, connect_error=14)),
         "tls_error": Again(0.6, mix(no_bid=4, bid=2, tls_error=4)),
@@ -149,6 +174,8 @@ REPEATING = Partner(
     0.5,
     mix(bid=22, no_bid=77, connect_error=1),
     fresh_ids=True,
+    backoff=Backoff("immediate"),
+    tells_backoff=False,
     reasons=mix(**{"no_reason": 6, "2": 1, "8": 2, "400": 1, "712": 1}),
     again={"no_bid": Again(0.55, mix(no_bid=1))},
 )
@@ -172,6 +199,7 @@ PROXY = Partner(
     mix(answered_unknown=80, no_bid=12, server_error=5, timeout=3),
     style="bare",
     timed=False,
+    tells_ids=False,
     again={"server_error": Again(0.5, mix(answered_unknown=6, server_error=4))},
     max_retries=1,
 )
@@ -212,5 +240,56 @@ ODD = Partner(
         "bid": Again(0.02, mix(bid=7, no_bid=3)),
     },
 )
+BLINKING = Partner(
+    "blinkbid",
+    0.3,
+    mix(bid=25, no_bid=74, connect_error=1),
+    breaker="events",
+    blinking=True,
+    reasons=_REASONS,
+    again={"connect_error": Again(0.8, mix(bid=3, no_bid=6, connect_error=1))},
+)
+LATE_FUSE = Partner(
+    "latefuse",
+    0.25,
+    mix(bid=24, no_bid=75, server_error=1),
+    breaker="events",
+    storm=mix(server_error=80, timeout=12, no_bid=8),
+    armed_s=(30, 45),
+    leaks=0.3,
+    burst=4.0,
+    style="columns",
+    reasons=_REASONS,
+    again={"server_error": Again(0.5, mix(no_bid=2, server_error=8))},
+)
+NO_FUSE = Partner(
+    "nofuse",
+    0.25,
+    mix(bid=24, no_bid=75, connect_error=1),
+    breaker="closed",
+    storm=mix(connect_error=55, server_error=30, no_bid=15),
+    armed_s=None,
+    burst=4.0,
+    style="columns",
+    reasons=_REASONS,
+    reduces_tmax=False,
+    again={"connect_error": Again(0.6, mix(no_bid=3, connect_error=7))},
+)
 
-ALL = (HEALTHY, PLAIN, EURO, FLAKY, SLOW, STORMY, FILTER, THROTTLING, REPEATING, MARKED, PROXY, ODD)
+ALL = (
+    HEALTHY,
+    PLAIN,
+    EURO,
+    FLAKY,
+    SLOW,
+    STORMY,
+    FILTER,
+    THROTTLING,
+    REPEATING,
+    MARKED,
+    PROXY,
+    ODD,
+    BLINKING,
+    LATE_FUSE,
+    NO_FUSE,
+)

@@ -23,16 +23,22 @@ class Attempt:
     """One attempt (or one postback of an order) with the outcome that it was made to have."""
 
     __slots__ = (
+        "fits",
         "late",
         "latency",
         "mark",
         "node",
+        "number",
         "outcome",
+        "overlong",
         "price",
         "reason",
         "reject",
+        "request_id",
+        "status",
         "stopped_by",
         "ts",
+        "wait",
     )
 
     def __init__(
@@ -48,7 +54,17 @@ class Attempt:
         node: str = "",
         mark: str | None = None,
         stopped_by: str | None = None,
+        status: int | None = None,
+        wait: int | None = None,
+        request_id: str | None = None,
+        number: int = 1,
+        fits: bool | None = None,
+        overlong: bool | None = None,
     ) -> None:
+        """`wait`: microseconds of its Retry-After. `fits`: there was time for it. `overlong`: its tmax was too long.
+
+        The last two are None where a reader of the logs cannot tell.
+        """
         self.ts = ts
         self.outcome = outcome
         self.latency = latency
@@ -59,6 +75,12 @@ class Attempt:
         self.node = node
         self.mark = mark
         self.stopped_by = stopped_by
+        self.status = status
+        self.wait = wait
+        self.request_id = request_id
+        self.number = number
+        self.fits = fits
+        self.overlong = overlong
 
 
 @dataclass(slots=True)
@@ -102,13 +124,50 @@ class Auction:
         """A reader of the logs can tell the deadline."""
         return self.shows_budget or (self.has_event and self.event_shows_tmax)
 
+    @property
+    def lies_at(self) -> int:
+        """Its own event, else its first attempt."""
+        if self.has_event:
+            return self.ts
+        return min(attempt.ts for call in self.calls for attempt in call.attempts)
+
 
 @dataclass(slots=True)
 class Postback:
-    """One postback with the trigger name it was made to have, or `accepted`."""
+    """One postback with the trigger name it was made to have, or `accepted`, and what its line tells."""
 
     ts: int
     outcome: str
     latency: int
     duplicate: bool = False
     """Accepted again: not the first acceptance of its conversion."""
+    wait: int | None = None
+    """Microseconds of its Retry-After."""
+    error_code: str | None = None
+    conversion_id: str | None = None
+    marked: bool = False
+    """The reply says `duplicate`."""
+    replayed: bool = False
+    """The reply says `idempotent_replay`."""
+    amount: int | None = None
+    """In hundredths."""
+    currency: str | None = None
+    body_hash: str | None = None
+    signature: str | None = None
+    stamp: int | None = None
+    """`x_timestamp`, in microseconds."""
+    idempotency_key: str | None = None
+    client_hash: str | None = None
+    limit: int | None = None
+    window_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent the postbacks, where to, and for which order (None: for none)."""
+
+    key_id: str
+    endpoint: str | None
+    tenant: str | None = None
+    event_type: str = ""
+    order_id: str | None = None

@@ -11,8 +11,8 @@ SECOND = 1_000_000
 NODES = ("ex-a", "ex-b")
 _SLOT_S = 12 * 3600
 _OPEN_S = 30
-_ARMED_S = 4
-"""A breaker trips at the earliest so long after a storm began."""
+_BLINKS = 6
+"""Short opens in a slot."""
 
 Transition = tuple[int, str, str]
 """Moment, state before, state after."""
@@ -30,11 +30,28 @@ def storms(rng: Random, begin: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
+def blinks(rng: Random, begin: int, end: int) -> list[tuple[int, int]]:
+    """Begin and end of moments of trouble, each below a second: a few in every twelve hours."""
+    slots = max(1, round((end - begin) / SECOND / _SLOT_S))
+    length = (end - begin) // slots // _BLINKS
+    found = []
+    for slot in range(slots * _BLINKS):
+        start = begin + slot * length + int(length * rng.uniform(0.3, 0.9))
+        found.append((start, start + rng.randrange(SECOND // 12, SECOND * 9 // 10)))
+    return found
+
+
 @dataclass
 class Breaker:
-    """The breaker of one partner: a script for each node, written when a storm comes near."""
+    """The breaker of one partner: a script for each node, written when a storm comes near.
+
+    `armed_s`: it trips so long after a storm began, between the two; None: never. With `blinking`, it is open for
+    as long as the storm lasts, and no longer.
+    """
 
     storms: Sequence[tuple[int, int]]
+    armed_s: tuple[int, int] | None = None
+    blinking: bool = False
     scripts: dict[str, list[Transition]] = field(default_factory=lambda: {node: [] for node in NODES})
     moments: dict[str, list[int]] = field(default_factory=lambda: {node: [] for node in NODES})
     seen: set[str] = field(default_factory=set)
@@ -57,11 +74,16 @@ class Breaker:
             if self.seen != set(NODES):
                 continue
             for node in NODES:
-                script = trips(rng, start, end)
+                script = self._script(rng, start, end)
                 self.scripts[node] += script
                 self.moments[node] += [moment for moment, _, _ in script]
                 written += [(node, transition) for transition in script]
         return written
+
+    def _script(self, rng: Random, start: int, end: int) -> list[Transition]:
+        if self.blinking:
+            return blink(rng, start, end)
+        return trips(rng, start, end, self.armed_s) if self.armed_s else []
 
     def state(self, node: str, ts: int) -> tuple[str, bool]:
         """State at that moment, and whether the probe of a half-open one will fail."""
@@ -73,10 +95,12 @@ class Breaker:
         return script[at][2], failing
 
 
-def trips(rng: Random, start: int, end: int) -> list[Transition]:
+def trips(rng: Random, start: int, end: int, armed_s: tuple[int, int]) -> list[Transition]:
     """Open during a storm, probe after 30 s, open again while it lasts, then close; odd microseconds."""
     script: list[Transition] = []
-    moment = start + rng.randrange(_ARMED_S * SECOND, 3 * _ARMED_S * SECOND)
+    moment = start + rng.randrange(armed_s[0] * SECOND, armed_s[1] * SECOND)
+    if moment >= end:
+        return script
     state = "closed"
     while True:
         script.append((moment | 1, state, "open"))
@@ -87,3 +111,9 @@ def trips(rng: Random, start: int, end: int) -> list[Transition]:
         if moment >= end:
             script.append((moment | 1, "half_open", "closed"))
             return script
+
+
+def blink(rng: Random, start: int, end: int) -> list[Transition]:
+    """One open below a second; odd microseconds."""
+    probing = end + rng.randrange(SECOND // 20, SECOND // 2)
+    return [(start | 1, "closed", "open"), (end | 1, "open", "half_open"), (probing | 1, "half_open", "closed")]

@@ -8,18 +8,25 @@ from pathlib import Path
 import duckdb
 
 from ingest.errors import InputError
+from ingest.flag_history import COLUMNS as FLAG_COLUMNS
+from ingest.flag_history import Flag
 from ingest.models.parts import Part
 
-SCHEMA_VERSION = 1
+#: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came.
+SCHEMA_VERSION = 2
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
 
 
 @dataclass
 class State:
-    """The published state: parts, known contents, evidence, settings and where the next names start."""
+    """The published state: parts, known contents, evidence, settings and where the next names start.
+
+    `version` is the layout of its snapshot: an older one has the facts, not all of the models.
+    """
 
     path: Path | None = None
+    version: int = SCHEMA_VERSION
     generation: int = 0
     next_load: int = 1
     parts: list[Part] = field(default_factory=list)
@@ -27,6 +34,7 @@ class State:
     evidence: dict[str, bool] = field(default_factory=dict)
     streams: dict[str, tuple[int, int]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    flag_history: list[Flag] = field(default_factory=list)
 
 
 def current_path(warehouse: Path) -> Path | None:
@@ -67,6 +75,7 @@ def read_state(warehouse: Path) -> State:
         streams = con.execute("select stream, first_us, newest_us from streams").fetchall()
         return State(
             path=path,
+            version=int(meta["schema_version"]),
             generation=int(meta["snapshot_id"]),
             next_load=int(con.execute("select coalesce(max(load_id), 0) + 1 from loads").fetchall()[0][0]),
             parts=[Part(*row) for row in parts],
@@ -74,6 +83,14 @@ def read_state(warehouse: Path) -> State:
             evidence=dict(con.execute("select name, present from evidence").fetchall()),
             streams={stream: (first, newest) for stream, first, newest in streams},
             settings=dict(con.execute("select name, value from settings").fetchall()),
+            flag_history=_flags(con),
         )
     finally:
         con.close()
+
+
+def _flags(con: duckdb.DuckDBPyConnection) -> list[Flag]:
+    """The kept history of the flags; none in a snapshot of a layout that had none."""
+    if not con.execute("select 1 from duckdb_tables() where table_name = 'flag_history'").fetchall():
+        return []
+    return [Flag(*row) for row in con.execute(f"select {', '.join(FLAG_COLUMNS)} from flag_history").fetchall()]

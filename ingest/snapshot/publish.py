@@ -15,8 +15,9 @@ from pathlib import Path
 import duckdb
 
 from ingest.dictionary import load_dictionary
+from ingest.flag_history import COLUMNS as FLAG_COLUMNS
 from ingest.models.parts import Part, quote, scan
-from ingest.models.relations import CUBES, model_sql
+from ingest.models.relations import CUBES, JUDGED, model_sql
 from ingest.settings import STORED, Settings
 from ingest.snapshot.current import CURRENT, SCHEMA_VERSION, SNAPSHOTS, State
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
@@ -47,6 +48,7 @@ class Publication:
     streams: dict[str, tuple[int, int]] = field(default_factory=dict)
     known: Sequence[tuple[object, ...]] = ()
     loads: Sequence[tuple[object, ...]] = ()
+    flag_history: Sequence[tuple[object, ...]] = ()
 
 
 def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publication) -> Path:
@@ -112,7 +114,8 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
         "models",
         {"name": "varchar", "sql": "varchar", "bases": "varchar"},
         [(f"minute_{cube.name}", model_sql(f"minute_{cube.name}"), ",".join(cube.bases)) for cube in CUBES]
-        + [("hour_latency", model_sql("hour_latency"), "attempts")],
+        + [("hour_latency", model_sql("hour_latency"), "attempts")]
+        + [(name, model_sql(name), "attempts,auctions") for name in JUDGED],
     )
     _table(con, "evidence", {"name": "varchar", "present": "boolean"}, list(new.evidence.items()))
     _table(
@@ -123,6 +126,7 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
     )
     _table(con, "settings", {"name": "varchar", "value": "varchar"}, new.settings.rows())
     _table(con, "known", dict(KNOWN_COLUMNS), new.known)
+    _table(con, "flag_history", FLAG_COLUMNS, new.flag_history)
     _table(con, "loads", LOAD_COLUMNS, ())
     if state.path is not None:
         con.execute("commit")

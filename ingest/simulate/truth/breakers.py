@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection
 from itertools import pairwise
 
 from ingest.simulate.records import NOT_SENT, Attempt, is_failure
 from ingest.simulate.stats import iso
+from ingest.simulate.truth.audit import AuditTruth
 from ingest.simulate.truth.retries import Row
 
 Interval = tuple[int, str]
@@ -31,8 +32,8 @@ class BreakerTruth:
         """One transition, in order of time."""
         self.events[partner, node].append((ts, state_from, state_to))
 
-    def rows(self) -> list[Row]:
-        """Rows of the table `breakers`, kind `reported`."""
+    def rows(self, audit: AuditTruth) -> list[Row]:
+        """Rows of the table `breakers`, kind `reported`; tells `audit` what was sent in which state (R7)."""
         with_events = {partner for partner, _ in self.events}
         rows = []
         for (partner, node), attempts in sorted(self.attempts.items()):
@@ -44,6 +45,9 @@ class BreakerTruth:
             else:
                 continue
             rows += _interval_rows(partner, node, intervals, attempts)
+            for attempt in attempts:
+                if attempt.outcome not in NOT_SENT:
+                    audit.judge("R7", "exchange", partner, _was_open(intervals, attempt.ts))
         return rows
 
     def _from_events(self, partner: str, node: str, first_ts: int) -> list[Interval]:
@@ -62,6 +66,12 @@ def _from_marks(attempts: list[Attempt]) -> list[Interval]:
         if state is not None:
             intervals.append((attempt.ts, state))
     return _merged(intervals)
+
+
+def _was_open(intervals: list[Interval], ts: int) -> bool | None:
+    """The state just before that moment is open; None where it is unknown."""
+    at = bisect_left(intervals, (ts, "")) - 1
+    return None if at < 0 or intervals[at][1] == "unknown" else intervals[at][1] == "open"
 
 
 def _merged(intervals: list[Interval]) -> list[Interval]:

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 
-from ingest.simulate.records import Attempt, Postback
+from ingest.simulate.records import Attempt, Postback, Sender
 from ingest.simulate.truth.attempts import rate_limit_row
 from ingest.simulate.truth.funnels import POSTBACK_STAGES, stage_rows
 from ingest.simulate.truth.retries import Row, StreamTruth
@@ -21,25 +21,24 @@ class PostbackTruth:
     def __init__(self) -> None:
         self.stream = StreamTruth("postback")
         self.times: array[int] = array("q")
-        self.requests: Counter[tuple[str, str]] = Counter()
-        self.limited: Counter[tuple[str, str]] = Counter()
+        self.requests: Counter[tuple[str, str | None]] = Counter()
+        self.limited: Counter[tuple[str, str | None]] = Counter()
         self.lost: Counter[str] = Counter()
         self.click_ids = False
 
-    def postbacks(self, key_id: str, endpoint: str, postbacks: Sequence[Postback], in_order: bool) -> None:
-        """The postbacks of one order in order of time, or some that belong to no order."""
+    def postbacks(self, sender: Sender, postbacks: Sequence[Postback], chain: Sequence[Postback]) -> None:
+        """The postbacks of one order in order of time, or of none; `chain`: those that make it a call."""
+        place = sender.key_id, sender.endpoint
         for postback in postbacks:
             self.times.append(postback.ts)
-            self.requests[key_id, endpoint] += 1
-            self.limited[key_id, endpoint] += postback.outcome == "rate_limited"
+            self.requests[place] += 1
+            self.limited[place] += postback.outcome == "rate_limited"
             if postback.duplicate:
                 self.lost["duplicate"] += 1
             elif postback.outcome != "accepted":
                 self.lost[postback.outcome] += 1
-        if in_order:
-            first = next((at for at, one in enumerate(postbacks) if one.outcome == "accepted"), len(postbacks))
-            chain = [Attempt(one.ts, one.outcome, one.latency) for one in postbacks[: first + 1]]
-            self.stream.call(key_id, chain)
+        if chain:
+            self.stream.call(sender.key_id, [Attempt(one.ts, one.outcome, one.latency) for one in chain])
 
     def funnel(self) -> tuple[list[Row], list[Row]]:
         """Rows of `funnel` and of `losses`."""
@@ -67,5 +66,5 @@ class PostbackTruth:
         """The postback rows of `rate_limits`."""
         return [
             rate_limit_row("postback", key_id, endpoint, requests, self.limited[key_id, endpoint])
-            for (key_id, endpoint), requests in sorted(self.requests.items())
+            for (key_id, endpoint), requests in sorted(self.requests.items(), key=lambda item: tuple(map(str, item[0])))
         ]
