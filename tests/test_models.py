@@ -74,8 +74,12 @@ ALSO_NOT_NULL = {
     "order_posts": {"http_status"},
     "postback_results": {"http_status"},
     "call_losses": {"loss_reason"},
+    "replays": {"http_status"},
+    "key_reuses": {"http_status"},
 }
 ORDERED_ONLY = ("row_number", "rank", "dense_rank", "lag", "lead", "ntile")
+#: Columns that are lists: their type has no name that all engines share.
+LISTS = {"conversion_ids"}
 TYPES = r"(varchar|bigint|double|boolean|timestamp|decimal\(\d+, ?\d+\))"
 
 
@@ -115,8 +119,10 @@ def unportable(sql: str, not_null: frozenset[str] = NOT_NULL) -> list[str]:
 
 
 def list_faults(text: str) -> list[str]:
-    kept = re.sub(r"array_sort\(array_agg\(x_pair\(", "", text)
-    return ["a list that is not array_sort(array_agg(x_pair(...)))"] if re.search(r"\barray_(sort|agg)\b", kept) else []
+    kept = re.sub(r"array_sort\(array_agg\((x_pair\(|\w+\)\))", "", text)
+    if not re.search(r"\barray_(sort|agg)\b", kept):
+        return []
+    return ["a list that is not array_sort(array_agg(...)) of a column or of x_pair(...)"]
 
 
 def window_faults(text: str, not_null: frozenset[str]) -> list[str]:
@@ -162,7 +168,7 @@ def output_faults(sql: str) -> list[str]:
     text = parts(plain(sql), "select ")[-1]
     columns = parts(parts(text, " from ")[0])
     cast = re.compile(rf"cast\(.* as {TYPES}\) as \w+|x_ts\(\w+(\.\w+)?\) as ts")
-    return [column for column in columns if not cast.fullmatch(column)]
+    return [column for column in columns if not cast.fullmatch(column) and column not in LISTS]
 
 
 @pytest.mark.parametrize("name", PORTABLE)
@@ -216,7 +222,7 @@ def test_the_functions_are_all_defined_once() -> None:
         "select unnest(a) from t",
         "select array_length(a) from t",
         "select array_agg(a) from t",
-        "select array_sort(array_agg(a)) from t",
+        "select array_sort(array_agg(a + 1)) from t",
         "select a[1] from t",
         "select {'a': 1}",
         "select a from t semi join u on t.a = u.a",
@@ -279,7 +285,7 @@ KEYS: dict[str, str | None] = {
     "breaker_states": "partner node? place",
     "replays": None,
     "key_reuses": "key_id idempotency_key",
-    "chain_steps": "auction_id partner call_us retry_no",
+    "chain_steps": None,
     "chain_ends": "auction_id partner call_us",
 }
 #: Key of every cube, behind its bucket.
@@ -292,8 +298,8 @@ CUBE_KEYS = {
     "auctions": "stage",
     "postbacks": "key_id endpoint? outcome stage reason?",
     "audit": "stream partner? rule severity",
-    "chains": "partner path retry_no first_bid? won currency?",
-    "ends": "partner trigger retries feasible?",
+    "chains": "partner trigger trigger_bit before_bits retry_no feasible? unfit_before currency?",
+    "ends": "partner trigger before_bits retries feasible? unfit_before",
 }
 STORED_MODELS = [
     *(relation for keyed in KEYED for relation in keyed.stored),

@@ -22,16 +22,15 @@ told as (
         attempts.placement,
         row_number() over (
             partition by attempts.auction_id
-            order by x_us(attempts.ts), attempts.source asc nulls last, attempts.placement asc nulls last
+            order by attempts.source asc nulls last, attempts.placement asc nulls last
         ) as rn
     from attempts
     inner join (
-        select called.auction_id
+        select called.auction_id, called.first_call_us
         from called
         left join auction_heads on called.auction_id = auction_heads.auction_id
         where auction_heads.source is null or auction_heads.placement is null
-    ) as untold on attempts.auction_id = untold.auction_id
-    where attempts.source is not null or attempts.placement is not null
+    ) as untold on attempts.auction_id = untold.auction_id and x_us(attempts.ts) = untold.first_call_us
 ),
 
 ids as (

@@ -1,4 +1,4 @@
--- one row per hour, partner, trigger, before_bits, retry_no, feasible, unfit_before, currency: sums of minute_chains
+-- one row per hour, partner, trigger, trigger_bit, before_bits, retry_no, feasible, unfit_before, currency
 select
     cast(x_idiv(minute_us, 3600000000) * 3600000000 as bigint) as hour_us,
     cast(partner as varchar) as partner,

@@ -1,4 +1,4 @@
--- one row per minute, partner, trigger, before_bits, retry_no, feasible, unfit_before, currency (at its call's start)
+-- one row per minute, partner, trigger (trigger_bit), before_bits, retry_no, feasible, unfit_before, currency (by call)
 select
     cast(x_idiv(call_us, 60000000) * 60000000 as bigint) as minute_us,
     cast(partner as varchar) as partner,

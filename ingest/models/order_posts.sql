@@ -9,6 +9,25 @@ with keyed as (
     where external_order_id is not null
 ),
 
+-- orders of several requests; the others, which are most, need no look at their neighbours
+repeated as (
+    select order_tenant, event_type, external_order_id
+    from keyed
+    group by order_tenant, event_type, external_order_id
+    having count(*) > 1
+),
+
+divided as (
+    select
+        keyed.*,
+        case when repeated.external_order_id is null then 1 else 0 end as alone
+    from keyed
+    left join repeated
+        on keyed.order_tenant = repeated.order_tenant
+            and keyed.event_type is not distinct from repeated.event_type
+            and keyed.external_order_id = repeated.external_order_id
+),
+
 ordered as (
     select
         *,
@@ -22,7 +41,8 @@ ordered as (
                 latency_ms asc nulls last, amount asc nulls last, currency asc nulls last,
                 click_id asc nulls last, client_hash asc nulls last, outcome
         ) as position
-    from keyed
+    from divided
+    where alone = 0
 ),
 
 bounded as (
@@ -46,12 +66,11 @@ bounded as (
         min(case when signature_hash is not null then position end) over (
             partition by order_tenant, event_type, external_order_id
         ) as signed_position,
-        min(us) over (partition by order_tenant, event_type, external_order_id) as call_us,
-        count(*) over (partition by order_tenant, event_type, external_order_id) as requests
+        min(us) over (partition by order_tenant, event_type, external_order_id) as call_us
     from ordered
 ),
 
--- where a value that comes again in its order stood first: only orders of several requests can repeat one
+-- where a value that comes again in its order stood first
 traced as (
     select
         *,
@@ -65,22 +84,34 @@ traced as (
             partition by order_tenant, event_type, external_order_id, won, conversion_id
         ) as conversion_position
     from bounded
-    where requests > 1
-    union all
-    select
-        *,
-        position as signature_position,
-        position as body_position,
-        position as conversion_position
-    from bounded
-    where requests = 1
 ),
 
 tried as (
     select
-        *,
+        order_tenant, event_type, external_order_id, key_id, endpoint, outcome, error_code, conversion_id, body_hash,
+        signature_hash, currency, amount, duplicate, idempotent_replay, latency_ms, us, won, alone, position,
+        accepted_position, signature_position, signed_position, body_position, conversion_position, trigger_outcome,
+        trigger_us, trigger_latency_ms, trigger_retry_after_s, call_us,
         case when position > 1 and position <= coalesce(accepted_position, position) then 1 else 0 end as retry
     from traced
+    union all
+    select
+        order_tenant, event_type, external_order_id, key_id, endpoint, outcome, error_code, conversion_id, body_hash,
+        signature_hash, currency, amount, duplicate, idempotent_replay, latency_ms, us, won, alone,
+        1 as position,
+        case when won = 1 then 1 end as accepted_position,
+        1 as signature_position,
+        cast(null as bigint) as signed_position,
+        1 as body_position,
+        1 as conversion_position,
+        cast(null as varchar) as trigger_outcome,
+        cast(null as bigint) as trigger_us,
+        cast(null as double) as trigger_latency_ms,
+        cast(null as double) as trigger_retry_after_s,
+        us as call_us,
+        0 as retry
+    from divided
+    where alone = 1
 )
 
 select
@@ -98,6 +129,7 @@ select
     cast(case when duplicate then 1 else 0 end as bigint) as duplicate,
     cast(case when idempotent_replay then 1 else 0 end as bigint) as replayed,
     cast(won as bigint) as won,
+    cast(alone as bigint) as alone,
     cast(retry as bigint) as retry,
     cast(position as bigint) as position,
     cast(accepted_position as bigint) as accepted_position,

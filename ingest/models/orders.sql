@@ -41,7 +41,39 @@ counted as (
         min(case when amount is not null then currency end) as low_currency,
         max(case when amount is not null then currency end) as high_currency
     from posts
+    where alone = 0
     group by tenant, event_type, external_order_id
+    union all
+    select
+        tenant,
+        event_type,
+        external_order_id,
+        key_id as partner,
+        outcome as original_outcome,
+        accepted_position,
+        case when won = 1 then us end as accepted_us,
+        won * duplicate as earlier,
+        won * duplicate as duplicates,
+        call_us,
+        1 as requests,
+        0 as beyond_day,
+        0 as r4,
+        0 as r8,
+        0 as r9,
+        0 as r11,
+        0 as r11_checked,
+        0 as conversions,
+        0 as bodies,
+        0 as unmarked,
+        cast(null as varchar) as unmarked_conversion,
+        cast(null as varchar) as low_conversion,
+        cast(null as varchar) as high_conversion,
+        cast(null as decimal(18, 6)) as low_amount,
+        cast(null as decimal(18, 6)) as high_amount,
+        cast(null as varchar) as low_currency,
+        cast(null as varchar) as high_currency
+    from posts
+    where alone = 1
 ),
 
 sized as (
@@ -67,7 +99,7 @@ worded as (
         on posts.tenant = sized.tenant
             and posts.event_type is not distinct from sized.event_type
             and posts.external_order_id = sized.external_order_id
-    where sized.low_amount < sized.high_amount or sized.unmarked > 0
+    where posts.alone = 0 and (sized.low_amount < sized.high_amount or sized.unmarked > 0)
     group by sized.tenant, sized.event_type, sized.external_order_id
 ),
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,9 @@ from ingest.errors import InputError
 from ingest.simulate.agenda import Agenda
 from ingest.simulate.broken import BrokenLines
 from ingest.simulate.exchange import Exchange
+from ingest.simulate.exchange_log import ExchangeLog
 from ingest.simulate.notices import Notices
+from ingest.simulate.partners import Partner
 from ingest.simulate.postbacks import Postbacks
 from ingest.simulate.scenarios import SCENARIOS, Scenario
 from ingest.simulate.seekers import SHARE, Seeking, seekers
@@ -32,6 +34,8 @@ __all__ = ["DEFAULT_START", "SCENARIOS", "simulate"]
 
 DEFAULT_START = datetime(2026, 9, 14, 10, 0, tzinfo=UTC)
 _MINUTE = 60 * SECOND
+_BURST_STORM = 2 * _MINUTE
+"""The longest storm that comes with a burst of calls."""
 
 
 def simulate(
@@ -120,7 +124,8 @@ class _Run:
         for name, backoff in again.items():
             self.truth.backoff.sender("notice", name, backoff)
         notices = Notices(auctions, self.writer, self.truth, world.billing, self.postbacks, again)
-        self.exchange = Exchange(auctions, world.partners, notices, self.writer, self.truth, self.breakers)
+        log = ExchangeLog(auctions, self.writer)
+        self.exchange = Exchange(auctions, world.partners, notices, log, self.truth, self.breakers)
         placements = seekers() if world.partners else []
         self.seeking = Seeking(self.clock, self.exchange, self.truth, self.agenda.plan, placements)
         unreported = next((partner for partner in world.partners if not partner.breaker), None)
@@ -154,10 +159,15 @@ class _Run:
             if breaker is None:
                 continue
             coming = (blinks if partner.blinking else storms)(self.clock, begin, end)
+            if partner.burst:
+                coming = [(start, min(over, start + _BURST_STORM)) for start, over in coming]
+                self._plan_bursts(partner, coming)
             breaker.storms = [*breaker.storms, *coming]
-            for start, over in coming if partner.burst else ():
-                for ts in self._moments(start, partner.burst, min(over, start + _MINUTE)):
-                    self.agenda.plan(ts, partial(self.exchange.deal, partner=partner))
+
+    def _plan_bursts(self, partner: Partner, coming: Sequence[tuple[int, int]]) -> None:
+        for start, over in coming:
+            for ts in self._moments(start, partner.burst, min(over, start + _MINUTE)):
+                self.agenda.plan(ts, partial(self.exchange.deal, partner=partner))
 
     def _plan_auctions(self, minute: int, rate: float) -> None:
         for ts in self._moments(minute, rate):

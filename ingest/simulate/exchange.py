@@ -7,53 +7,20 @@ from dataclasses import dataclass, field
 from random import Random
 
 from ingest.simulate.answers import Question, answer
+from ingest.simulate.exchange_log import Course, ExchangeLog
 from ingest.simulate.notices import Notices
 from ingest.simulate.partners import Mix, Partner, draw, mix
 from ingest.simulate.records import NOT_SENT, Attempt, Auction, Call, is_failure
-from ingest.simulate.stats import iso
+from ingest.simulate.sources import SOURCES, Source
 from ingest.simulate.timeline import NODES, Breaker
 from ingest.simulate.truth import Truth
 from ingest.simulate.waits import Wait, any_wait, no_wait
-from ingest.simulate.writer import LogWriter
 
 RESERVE = 400
 """What the exchange keeps of each budget for itself, in tenths of a ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One seller of ad space; `budget` in ms, `told` says where the logs tell it: attempts, auctions or nowhere."""
-
-    name: str
-    placements: tuple[str, ...]
-    region: str
-    budget: int
-    told: str
-
-
-SOURCES = (
-    Source("app-eu", ("feed", "banner-top"), "eu-west", 300, "attempts"),
-    Source("web-us", ("sidebar", "video-pre"), "us-east", 260, "auctions"),
-    Source("ctv-us", ("pod-1",), "us-east", 500, "attempts"),
-    Source("web-eu", ("article", "sidebar"), "eu-west", 170, "attempts"),
-    Source("legacy", ("slot-1",), "ap-south", 220, "nowhere"),
-)
 _BID, _NO_BID = mix(bid=1), mix(no_bid=1)
-
-
-@dataclass(slots=True)
-class Course:
-    """How far a call has come while it is made; times in tenths of a ms."""
-
-    call: Call
-    elapsed: int
-    then: Mix
-    """How the next attempt may end."""
-    sent: int = 0
-    delay: int = 0
-    """Before the next attempt."""
-    tried_again: bool = False
-    """A retry was sent that was not cancelled."""
 
 
 @dataclass
@@ -63,7 +30,7 @@ class Exchange:
     rng: Random
     partners: Sequence[Partner]
     notices: Notices
-    writer: LogWriter
+    log: ExchangeLog
     truth: Truth
     breakers: Mapping[str, Breaker]
     serial: int = 0
@@ -126,14 +93,7 @@ class Exchange:
             for node, (ts, state_from, state_to) in breaker.approach(self.rng, now):
                 if self.by_name[name].breaker == "events":
                     self.truth.breakers.event(ts, name, node, state_from, state_to)
-                    was = "" if state_from == "half_open" else f',"state_from":"{state_from}"'
-                    reason = ',"reason":"failure_rate"' if state_to == "open" else ""
-                    self.writer.add(
-                        ts,
-                        f"exchange-{node}",
-                        f'{{"event":"breaker","ts":"{iso(ts)}","partner":"{name}","node":"{node}"{was},'
-                        f'"state_to":"{state_to}"{reason}}}',
-                    )
+                    self.log.transition(name, node, (ts, state_from, state_to))
 
     def _call(self, auction: Auction, partner: Partner, first: Mix | None = None) -> Call:
         """All attempts of one call; `first`: how its first one may end, where not as the partner mostly answers."""
@@ -155,7 +115,7 @@ class Exchange:
             if partner.guarded and left < partner.timeout_ms * 10:
                 if rng.random() < 0.5:
                     out_of_time = Attempt(ts, "not_sent_limit", node=auction.node, stopped_by="no_time")
-                    self._log(auction, partner, course, out_of_time, ',"not_sent":"no_time"')
+                    self.log.attempt(auction, partner, course, out_of_time, ',"not_sent":"no_time"')
                 return course.call
 
     def _delay(self, partner: Partner, course: Course) -> int:
@@ -172,7 +132,7 @@ class Exchange:
         outcome, mark = self._outcome(partner, breaker, course, node, ts)
         if outcome in NOT_SENT:
             attempt = Attempt(ts, outcome, node=node, mark=mark if mark == "open" else None)
-            self._log(auction, partner, course, attempt, self._stop_keys(partner, outcome))
+            self.log.attempt(auction, partner, course, attempt, self._stop_keys(partner, outcome))
             return attempt
         price = int(500 + 45_000 * rng.random() ** 3) if outcome == "bid" else 0
         found = answer(rng, partner, outcome, Question(auction.auction_id, auction.imps, price))
@@ -209,7 +169,7 @@ class Exchange:
             self.truth.backoff.delay("exchange", partner.name)
         course.tried_again |= course.sent > 0 and outcome != "cancelled"
         course.sent += 1
-        self._log(auction, partner, course, attempt, keys)
+        self.log.attempt(auction, partner, course, attempt, keys)
         return attempt
 
     def _wait(self, outcome: str, answered: int) -> Wait:
@@ -261,40 +221,6 @@ class Exchange:
             return int(10 + point * 300)
         return min(int(partner.base_ms * 10 * (0.5 + point) + partner.spread_ms * 10 * point**6), limit - 1)
 
-    def _log(self, auction: Auction, partner: Partner, course: Course, attempt: Attempt, keys: str) -> None:
-        """Add the attempt to its call and its line to the log of its node."""
-        rng = self.rng
-        aid = auction.auction_id
-        before = len(course.call.attempts)
-        course.call.attempts.append(attempt)
-        number = max(partner.first_number, before) if partner.repeats_numbers else partner.first_number + before
-        attempt.number = number
-        identity = ""
-        if partner.tells_ids:
-            attempt.request_id = f"{aid}.{before}" if partner.fresh_ids and before else aid
-            identity = f',"request_id":"{attempt.request_id}"'
-        times = ""
-        if partner.timed:
-            left = auction.budget * 10 - course.elapsed
-            reduced = partner.reduces_tmax and rng.random() < 0.97
-            tmax = max(auction.budget - course.elapsed // 10 - 1, 0) if reduced else auction.budget
-            attempt.overlong = tmax * 10 > left if auction.budget_known else None
-            budget = f',"budget_ms":{auction.budget}' if auction.shows_budget else ""
-            times = f',"tmax_ms":{tmax}{budget},"timeout_ms":{partner.timeout_ms},"elapsed_ms":{course.elapsed / 10}'
-        latency = attempt.latency
-        took = "" if latency is None else f',"latency_ms":{latency / 10}'
-        mark = f',"breaker":"{attempt.mark}"' if attempt.mark else ""
-        backoff = f',"backoff_ms":{course.delay / 10}' if before and partner.tells_backoff else ""
-        logged = attempt.ts + (latency or 0) * 100 + (rng.randrange(400_000) if rng.random() < 0.05 else 0)
-        self.writer.add(
-            logged,
-            f"exchange-{attempt.node}",
-            f'{{"event":"attempt","ts":"{iso(attempt.ts)}","auction_id":"{aid}","partner":"{partner.name}",'
-            f'"attempt":{number}{identity}{times}{took}{keys}{mark}{backoff},'
-            f'"source":"{auction.source}","placement":"{auction.placement}","region":"{auction.region}",'
-            f'"node":"{attempt.node}"}}',
-        )
-
     def _resolve(self, auction: Auction) -> None:
         """Choose the winner, log the auction, send the notices."""
         offers = []
@@ -308,28 +234,10 @@ class Exchange:
         if best is not None and self.rng.random() < 0.08:
             best = None
         winner, price = (best[1], best[0]) if best else (None, 0)
-        self._log_auction(auction, winner, price)
+        self.log.auction(auction, winner, price)
         if winner is not None:
             self.notices.winner(auction, winner, price)
         for _, call in offers:
             if call is not winner:
                 self.notices.loser(auction, call, winner is None)
         self.notices.orphans(auction)
-
-    def _log_auction(self, auction: Auction, winner: Call | None, price: int) -> None:
-        if not auction.has_event:
-            return
-        sold = ""
-        if winner is not None:
-            winner.won = True
-            sold = f',"winner":"{winner.partner}","price":{price / 10_000},"currency":"{winner.currency}"'
-        status = 200 if winner else 204 if auction.calls else 400
-        tmax = f',"tmax_ms":{auction.budget}' if auction.event_shows_tmax else ""
-        took = 1_000 + int(self.rng.random() * 1_500)
-        self.writer.add(
-            auction.ts + took * 100,
-            f"exchange-{auction.node}",
-            f'{{"event":"auction","ts":"{iso(auction.ts)}","auction_id":"{auction.auction_id}",'
-            f'"source":"{auction.source}","placement":"{auction.placement}"{tmax},"imps":{auction.imps},'
-            f'"http_status":{status},"latency_ms":{took / 10}{sold}}}',
-        )

@@ -8,7 +8,8 @@ from functools import partial
 from random import Random
 
 from ingest.simulate.backoff import Backoff
-from ingest.simulate.exchange import Exchange, Source
+from ingest.simulate.exchange import Exchange
+from ingest.simulate.sources import Source
 from ingest.simulate.truth import Truth
 
 FILL_RATE = 0.25

@@ -11,7 +11,7 @@ SECOND = 1_000_000
 NODES = ("ex-a", "ex-b")
 _SLOT_S = 12 * 3600
 _OPEN_S = 30
-_BLINKS = 6
+_BLINKS = 4
 """Short opens in a slot."""
 
 Transition = tuple[int, str, str]

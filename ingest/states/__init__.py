@@ -14,7 +14,7 @@ from ingest.settings import Settings
 from ingest.states.columns import STATES, columns_sql, names_sql
 from ingest.states.expected import Expected
 from ingest.states.repeats import Repeats
-from ingest.states.scope import Scope, listed
+from ingest.states.scope import CHUNK_ROWS, Scope, listed
 from ingest.states.throttles import EXCHANGE, POSTBACK, Throttles
 
 #: Relations whose touched hours move the states.
@@ -36,8 +36,9 @@ class States:
         touched: Mapping[str, set[int]],
         *,
         first: bool,
+        chunk_rows: int = CHUNK_ROWS,
     ) -> None:
-        self.scope = Scope(con, parts, settings, first)
+        self.scope = Scope(con, parts, settings, first, chunk_rows)
         self.touched = {relation: touched.get(relation, set()) for relation in MOVED_BY}
 
     def run(self) -> dict[str, set[int]]:
@@ -67,8 +68,7 @@ class States:
             touched, calls = self.touched[stream.relation], self.touched[stream.calls]
             if touched or calls:
                 work = Throttles(self.scope, stream, touched)
-                throttles[stream.name] = work.run(calls)
-                wasted[stream.name] = work.waste()
+                throttles[stream.name], wasted[stream.name] = work.run(calls)
         return {
             "throttles": self._write_streams("throttles", "found", throttles),
             "wasted_requests": self._write_streams("wasted_requests", "wasted", wasted),

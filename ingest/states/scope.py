@@ -16,7 +16,7 @@ from ingest.models.relations import HOUR_US
 from ingest.settings import Settings
 from ingest.states.columns import columns_sql
 
-#: Rows that are worked on at once: bounds the memory of a large first load.
+#: Rows that are worked on at once, but for an hour that has more: bounds the memory of a large first load.
 CHUNK_ROWS = 500_000
 
 #: Time of a row of the relations that the states are made from.
@@ -31,6 +31,7 @@ class Scope:
     parts: Parts
     settings: Settings
     first: bool
+    chunk_rows: int = CHUNK_ROWS
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -70,14 +71,14 @@ class Scope:
         )
 
     def chunks(self, relation: str, hours: Iterable[int]) -> list[list[int]]:
-        """`hours` in order, cut where the rows of `relation` would be more than CHUNK_ROWS."""
+        """`hours` in order, cut where the rows of `relation` would be more than `chunk_rows`."""
         sizes = self.sizes(relation, hours)
         chunks: list[list[int]] = []
         room = 0
         for hour in sorted(sizes):
             if sizes[hour] > room:
                 chunks.append([])
-                room = max(CHUNK_ROWS, sizes[hour])
+                room = max(self.chunk_rows, sizes[hour])
             chunks[-1].append(hour)
             room -= sizes[hour]
         return chunks

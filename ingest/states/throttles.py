@@ -1,24 +1,31 @@
 """throttles and wasted_requests: every 429 with the request that came next, and what was sent before it ran out.
 
 Nothing here depends on more than one 429 and the requests after it, so a load works out its own hours, looks further
-for the next request of their 429s where it did not come in them, and gives older 429s an earlier next one.
+for the next request of their 429s where it did not come in them, and gives older 429s an earlier next one. When a 429
+was answered and when the time that it asked for is over depends on its own line alone.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from ingest.models.relations import HOUR_US
+from ingest.states.questions import NEVER_US, Questions, Requests, Windows
 from ingest.states.scope import Scope, between, hour_of, listed
-
-#: A time after all others, and a bound of durations that can still be added to one (microseconds).
-NEVER_US = 10**17
 
 #: When the answer with the 429 came: Retry-After runs from then.
 ENDS_US = f"us + cast(round(least(coalesce(latency_ms, 0) * 1000, {NEVER_US})) as bigint)"
 
 #: Until when a request is wasted: a second before Retry-After has passed.
 FREE_US = f"ends_us + cast(round(least(retry_after_s * 1000000, {NEVER_US})) as bigint) - 1000000"
+
+#: What names a question, and so its answer.
+QUESTION = ("key", "endpoint", "ends_us")
 
 #: What names a call or an order, and the request in it.
 CALL = ("key", "auction_id", "tenant", "event_type", "external_order_id", "us")
@@ -87,23 +94,27 @@ class Throttles:
         )
         scope.create(f"{self.name}_throttles", "throttles")
         scope.create(f"{self.name}_wasted", "wasted_requests")
+        scope.con.execute("create or replace table states.groups (gid bigint, key varchar, endpoint varchar)")
 
-    def run(self, calls: set[int]) -> set[int]:
-        """Work the 429s out, also where calls that began in the hours `calls` may begin otherwise; gives the hours.
+    def run(self, calls: set[int]) -> tuple[set[int], set[int]]:
+        """Work out the 429s and the wasted requests; a call that began in one of the hours `calls` may begin otherwise.
 
-        The rows of these hours stand in `states.<stream>_found` then.
+        Gives the hours of both, whose rows stand in `states.<stream>_found` and `states.<stream>_wasted` then.
         """
-        self._old_questions()
-        for hours in self.scope.chunks(self.stream.relation, self.touched):
-            self._take(hours)
-            self._answer(self.scope.read(self.stream.relation, hours), hours[0])
+        self._take()
+        self._groups()
+        questions, windows = self._questions(), self._windows()
+        hours = self._window_hours()
+        if questions or windows:
+            for chunk in self.scope.chunks(self.stream.relation, hours):
+                rows = self.scope.read(self.stream.relation, chunk)
+                requests = self._requests(rows)
+                questions.answer(requests)
+                self._waste(rows, windows.wasted(requests))
         others: set[int] = set()
         if not self.scope.first:
-            self._look_between()
-        self.scope.con.execute(
-            "create or replace table states.questions as"
-            " select key, endpoint, ends_us, min(next_us) as next_us from states.questions group by all"
-        )
+            self._look_between(questions)
+        self._answers(questions)
         if not self.scope.first:
             others = self._changed(calls)
             rows = f"{self._others} and hour_us in {listed(others | {-1})}"
@@ -111,83 +122,107 @@ class Throttles:
         self._find_calls(f"select * from states.{self.name}_throttles")
         self.scope.con.execute(
             f"create or replace table states.{self.name}_found as select asked.* replace"
-            " (coalesce(questions.next_us, asked.next_us) as next_us, coalesce(call_of.call_us, asked.us) as call_us)"
-            f" from states.{self.name}_throttles as asked"
-            f" left join states.questions on asked.retry_after_s is not null and {_same_question('questions')}"
+            " (coalesce(answers.next_us, asked.next_us) as next_us, coalesce(call_of.call_us, asked.us) as call_us)"
+            f" from states.{self.name}_throttles as asked left join states.answers"
+            f" on asked.retry_after_s is not null and {_same(QUESTION, 'answers')}"
             f" left join states.call_of on {_same(CALL, 'call_of')}"
         )
-        return self.touched | others
+        return self.touched | others, hours
 
-    def _old_questions(self) -> None:
-        """What came next after the 429s of other hours: a touched hour may hold an earlier request."""
+    def _take(self) -> None:
+        """Take the 429s of the touched hours in."""
+        if self.touched:
+            self.scope.con.execute(
+                f"insert into states.{self.name}_throttles by name select '{self.name}' as stream,"
+                f" {hour_of('us')} as hour_us, us as call_us, {ENDS_US} as ends_us, null::bigint as next_us,"
+                f" * exclude (latency_ms) from (select {self._columns}, latency_ms, retry_after_s"
+                f" from {self.scope.read(self.stream.relation, sorted(self.touched))} where outcome = 'rate_limited')"
+            )
+
+    def _groups(self) -> None:
+        """Number the keys and endpoints with a Retry-After that matters here."""
+        since = min(self.touched, default=NEVER_US)
         self.scope.con.execute(
-            "create or replace table states.questions as select distinct key, endpoint, ends_us, next_us,"
-            f" false as fresh from ({self._others}) where retry_after_s is not null"
-            f" and coalesce(next_us, {NEVER_US}) >= {min(self.touched, default=NEVER_US)}"
+            "create or replace table states.asking as select key, endpoint, ends_us, next_us, hour_us,"
+            f" {FREE_US} as free_us, true as fresh from states.{self.name}_throttles where retry_after_s is not null"
+            f" union all select key, endpoint, ends_us, next_us, hour_us, {FREE_US} as free_us, false as fresh"
+            f" from ({self._others}) where retry_after_s is not null"
+            f" and (coalesce(next_us, {NEVER_US}) >= {since} or {FREE_US} > {since})"
+        )
+        self.scope.con.execute(
+            "insert into states.groups select row_number() over () - 1, key, endpoint"
+            " from (select distinct key, endpoint from states.asking)"
         )
 
-    def _take(self, hours: list[int]) -> None:
-        """Take the 429s of some touched hours in."""
+    def _asked(self, columns: str, where: str = "true") -> dict[str, NDArray[Any]]:
+        return self.scope.arrays(
+            f"select distinct gid, {columns} from states.asking inner join states.groups"
+            f" on asking.key = groups.key and asking.endpoint is not distinct from groups.endpoint where {where}"
+        )
+
+    def _questions(self) -> Questions:
+        return Questions(**self._asked(f"ends_us, coalesce(next_us, {NEVER_US}) as next_us, fresh"))
+
+    def _windows(self) -> Windows:
+        return Windows(**self._asked("ends_us, free_us", "free_us > ends_us + 1"))
+
+    def _requests(self, rows: str) -> Requests:
+        data = self.scope.arrays(
+            f"select gid, us from (select {self._columns} from {rows} where {self.stream.sent}) as requests"
+            " inner join states.groups"
+            " on requests.key = groups.key and requests.endpoint is not distinct from groups.endpoint"
+        )
+        return Requests(data["gid"], data["us"])
+
+    def _window_hours(self) -> set[int]:
+        """The touched hours, and others into which the windows of their 429s reach."""
+        windows = self.scope.rows(
+            "select ends_us, max(free_us) from states.asking where fresh and free_us > ends_us + 1 group by ends_us"
+        )
+        reached: set[int] = set()
+        if windows and not self.scope.first:
+            lo, hi = min(lo for lo, _ in windows), min(max(hi for _, hi in windows), self.newest + 1)
+            if not self._only_touched(lo, hi):
+                hours = sorted(
+                    hour
+                    for (hour,) in self.scope.rows(
+                        f"select distinct {hour_of('epoch_us(ts)')} from {self._between(lo // HOUR_US * HOUR_US, hi)}"
+                    )
+                )
+                for lo, hi in windows:
+                    reached.update(hours[bisect_left(hours, lo // HOUR_US * HOUR_US) : bisect_left(hours, hi)])
+        return self.touched | reached
+
+    def _only_touched(self, lo_us: int, hi_us: int) -> bool:
+        hours = range(lo_us // HOUR_US * HOUR_US, hi_us, HOUR_US)
+        return len(hours) <= len(self.touched) and all(hour in self.touched for hour in hours)
+
+    def _waste(self, rows: str, wasted: pa.Table) -> None:
+        """Note the requests of `rows` that are among the `wasted` (gid, us)."""
+        if not wasted.num_rows:
+            return
         con = self.scope.con
+        con.register("state_wasted", wasted)
         con.execute(
-            f"create or replace table states.taken as select '{self.name}' as stream, {hour_of('us')} as hour_us,"
-            f" us as call_us, {ENDS_US} as ends_us, null::bigint as next_us, * exclude (latency_ms)"
-            f" from (select {self._columns}, latency_ms, retry_after_s"
-            f" from {self.scope.read(self.stream.relation, hours)} where outcome = 'rate_limited')"
+            f"insert into states.{self.name}_wasted by name select '{self.name}' as stream, {hour_of('us')} as hour_us,"
+            f" requests.* from (select {self._columns} from {rows} where {self.stream.sent}) as requests"
+            " semi join (select key, endpoint, us from state_wasted inner join states.groups using (gid)) as wasted"
+            " on requests.us = wasted.us and requests.key = wasted.key"
+            " and requests.endpoint is not distinct from wasted.endpoint"
         )
-        con.execute(f"insert into states.{self.name}_throttles by name select * from states.taken")
-        con.execute(
-            "insert into states.questions select distinct key, endpoint, ends_us, null::bigint, true from states.taken"
-            " where retry_after_s is not null"
-        )
+        con.unregister("state_wasted")
 
-    def _answer(self, rows: str, begin_us: int, which: str = "true") -> bool:
-        """Give open questions their first request among `rows`, none before `begin_us`; False where none is open."""
-        con = self.scope.con
-        con.execute(
-            "create or replace table states.open as select distinct key, endpoint, ends_us from states.questions"
-            f" where {which} and coalesce(next_us, {NEVER_US}) > {begin_us}"
-        )
-        if not self.scope.any("states.open"):
-            return False
-        con.execute(
-            "create or replace table states.answers as select asked.*, requests.us as next_us"
-            f" from states.open as asked asof join ({self._requests(rows, 'states.open')}) as requests"
-            " on asked.key = requests.key and asked.endpoint is not distinct from requests.endpoint"
-            " and asked.ends_us < requests.us"
-        )
-        con.execute(
-            "update states.questions as asked"
-            f" set next_us = least(coalesce(asked.next_us, {NEVER_US}), answers.next_us)"
-            f" from states.answers where {_same_question('answers')}"
-        )
-        return True
-
-    def _requests(self, rows: str, among: str) -> str:
-        return (
-            f"select {self._columns} from {rows} where {self.stream.sent}"
-            f" and {self.stream.columns['key']} in (select key from {among})"
-        )
-
-    def _look_between(self) -> None:
+    def _look_between(self, questions: Questions) -> None:
         """Look for the answers of fresh questions in the hours that the load left alone, as far as it takes."""
-        hour = hour_of("ends_us")
-        touched = listed(self.touched | {-1})
-        both = listed({one for one in self.touched if one + HOUR_US in self.touched} | {-1})
-        answered = (
-            f"({hour} in {touched} and next_us < {hour} + {HOUR_US} or {hour} in {both} and"
-            f" next_us < {hour} + {2 * HOUR_US})"
-        )
-        unsure = f"fresh and not coalesce({answered}, false)"
-        lo = self.scope.rows(f"select min(ends_us) from states.questions where {unsure}")[0][0]
-        span = HOUR_US
+        lo, span = questions.unsure_from(self.touched), HOUR_US
         while lo is not None and lo <= self.newest:
             if lo // HOUR_US * HOUR_US in self.touched:
                 lo = (lo // HOUR_US + 1) * HOUR_US
                 continue
-            if not self._answer(self._between(lo, lo + span), lo, unsure):
-                return
+            questions.answer(self._requests(self._between(lo, lo + span)))
             lo, span = lo + span, span * 2
+            if not questions.open_after(lo):
+                return
 
     def _between(self, lo_us: int, hi_us: int) -> str:
         """A select of the facts of hours that were not touched."""
@@ -197,12 +232,23 @@ class Throttles:
             f" and {hour_of('epoch_us(ts)')} not in {listed(self.touched | {-1})})"
         )
 
+    def _answers(self, questions: Questions) -> None:
+        """Make `states.answers`: the next request of each key, endpoint and end of a 429 that was asked for."""
+        con = self.scope.con
+        con.register("state_answers", questions.table())
+        con.execute(
+            "create or replace table states.answers as"
+            f" select key, endpoint, ends_us, nullif(min(next_us), {NEVER_US}) as next_us"
+            " from state_answers inner join states.groups using (gid) group by key, endpoint, ends_us"
+        )
+        con.unregister("state_answers")
+
     def _changed(self, calls: set[int]) -> set[int]:
         """Other hours in which a 429 has another next request, or a call that began at another time."""
         moved = (
-            f"select distinct hour_us from ({self._others}) as asked inner join states.questions"
-            f" on {_same_question('questions')} where asked.retry_after_s is not null"
-            " and asked.next_us is distinct from questions.next_us"
+            f"select distinct hour_us from ({self._others}) as asked inner join states.answers"
+            f" on {_same(QUESTION, 'answers')} where asked.retry_after_s is not null"
+            " and asked.next_us is distinct from answers.next_us"
         )
         candidates = f"{self._others} and {hour_of('call_us')} in {listed(calls | {-1})}"
         self._find_calls(candidates)
@@ -229,51 +275,6 @@ class Throttles:
             f" on {self.stream.same_call} where calls.call_us <= asked.us) group by all"
         )
 
-    def waste(self) -> set[int]:
-        """Find the requests that came too early, into `states.<stream>_wasted`; gives the hours worked out."""
-        fresh = f"select * from states.{self.name}_throttles where hour_us in {listed(self.touched | {-1})}"
-        hours = set(self.touched)
-        if not self.scope.first:
-            self._windows(fresh)
-            lo, hi = self.scope.rows("select min(lo), max(reach) from states.windows")[0]
-            if lo is not None and not self._only_touched(lo, min(hi, self.newest)):
-                rows = self._wasted(self._between(lo, min(hi, self.newest + 1)))
-                hours |= {hour for (hour,) in self.scope.rows(f"select distinct {hour_of('us')} from ({rows})")}
-        self._windows(f"{fresh} union all by name {self._others}", min(hours, default=NEVER_US))
-        if self.scope.any("states.windows"):
-            for chunk in self.scope.chunks(self.stream.relation, hours):
-                rows = self._wasted(self.scope.read(self.stream.relation, chunk))
-                self.scope.con.execute(
-                    f"insert into states.{self.name}_wasted by name"
-                    f" select '{self.name}' as stream, {hour_of('us')} as hour_us, * from ({rows})"
-                )
-        return hours
-
-    def _only_touched(self, lo_us: int, hi_us: int) -> bool:
-        hours = range(lo_us // HOUR_US * HOUR_US, hi_us + 1, HOUR_US)
-        return len(hours) <= len(self.touched) and all(hour in self.touched for hour in hours)
-
-    def _windows(self, throttles: str, after_us: int = 0) -> None:
-        """Make `states.windows` of 429s: from each `lo` on, requests before `reach` are wasted."""
-        self.scope.con.execute(
-            "create or replace table states.windows as select key, endpoint, lo, max(hi) over"
-            " (partition by key, endpoint order by lo rows unbounded preceding) as reach"
-            f" from (select key, endpoint, ends_us as lo, max({FREE_US}) as hi from ({throttles})"
-            f" where retry_after_s is not null group by key, endpoint, ends_us) where hi > lo + 1 and hi > {after_us}"
-        )
-
-    def _wasted(self, rows: str) -> str:
-        """A select of the requests among `rows` that lie in a window."""
-        return (
-            f"select requests.* from ({self._requests(rows, 'states.windows')}) as requests asof join states.windows"
-            " on requests.key = windows.key and requests.endpoint is not distinct from windows.endpoint"
-            " and requests.us > windows.lo where requests.us < windows.reach"
-        )
-
 
 def _same(columns: tuple[str, ...], other: str) -> str:
     return " and ".join(f"asked.{name} is not distinct from {other}.{name}" for name in columns)
-
-
-def _same_question(other: str) -> str:
-    return _same(("key", "endpoint", "ends_us"), other)

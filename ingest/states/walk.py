@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ingest.models.relations import HOUR_US
-from ingest.states.scope import CHUNK_ROWS, Scope
+from ingest.states.scope import Scope
 
 
 class Walk(ABC):
@@ -95,7 +95,7 @@ class Walk(ABC):
             if hour not in todo and len(chunk) >= ahead:
                 break
             rows += sizes.get(hour, 0)
-            if chunk and rows > CHUNK_ROWS:
+            if chunk and rows > self.scope.chunk_rows:
                 break
             chunk.append(hour)
         return chunk

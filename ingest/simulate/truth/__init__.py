@@ -122,5 +122,5 @@ class Truth:
             "backoff": self.backoff.rows(),
             "notices": self.notices.rows(),
             "latency": attempts["latency"],
-            "_mended": dict(sorted(self.mended.items())),
+            "_mended": {key: facts for key, facts in sorted(self.mended.items()) if facts},
         }
