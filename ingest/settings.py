@@ -140,9 +140,9 @@ def _partners(raw: object, source: str) -> str:
 
 
 def _breaker_fits(name: str, value: float, source: str, told: str) -> None:
-    most = 1 if name == "failure_share" else 86_400_000
-    if not 0 < value <= most:
-        raise InputError(f"{source}: {told} is {value}; it takes a number above 0 and up to {most}")
+    least, most = (0.001, 1) if name == "failure_share" else (0.001, 86_400_000)
+    if not least <= value <= most:
+        raise InputError(f"{source}: {told} is {value}; it takes a number from {least} to {most}")
 
 
 def _cast(name: str, kind: str, raw: object, source: str) -> int | float | str:

@@ -31,6 +31,10 @@ ORDER = {
     "chain_steps": "call_us, partner",
     "chain_ends": "call_us, partner",
     "breaker_states": "partner, node, place",
+    "expected_pieces": "partner, hour_us, place",
+    "throttles": "us, key",
+    "wasted_requests": "us, key",
+    "repeats": "us",
 }
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ingest.models.relations import HOUR_US
 from ingest.states.breaker import CLOSED, HALF_OPEN, OPEN, Attempts, Flags, Micros, Run
 from ingest.states.columns import STATES, names_sql
-from ingest.states.scope import between
+from ingest.states.scope import SLICE_ROWS, between, in_order
 from ingest.states.walk import Walk
 
 #: Attempts that the breaker looks at: sent, and not given up by the caller.
@@ -53,12 +53,8 @@ class Expected(Walk):
 
     def replay(self, hours: Sequence[int]) -> None:
         rows = self.scope.read("attempts", hours)
-        self.scope.con.execute(
-            "create or replace table states.who as select partner, row_number() over (order by partner) - 1 as who"
-            f" from (select distinct partner from {rows} where {SEEN})"
-        )
-        partners = [row[0] for row in self.scope.rows("select partner from states.who order by who")]
-        if partners:
+        counts = self.scope.rows(f"select partner, count(*) from {rows} where {SEEN} group by partner order by partner")
+        for partners in _slices(counts):
             chunk = _Chunk(self, partners, rows, hours[0])
             self._insert(chunk.whole_pieces())
             self._insert(_table(chunk.cut_pieces()))
@@ -79,14 +75,17 @@ class _Chunk:
 
     def __init__(self, walk: Expected, partners: list[str], rows: str, begin_us: int) -> None:
         self.walk, self.partners, self.rows, self.begin_us = walk, partners, rows, begin_us
+        walk.scope.con.execute(
+            "create or replace table states.who as select unnest(?::varchar[]) as partner, unnest(?::bigint[]) as who",
+            [partners, list(range(len(partners)))],
+        )
         data = walk.scope.arrays(
             f"select who, epoch_us(ts) as us, {FAILED} as failed from {rows} inner join states.who using (partner)"
             f" where {SEEN}"
         )
-        order = np.lexsort((data["us"] * 2 + ~data["failed"], data["who"]))
-        self.who: Micros = data["who"][order]
-        self.us: Micros = data["us"][order]
-        self.failed: Flags = data["failed"][order]
+        self.who, value = in_order(data["who"], data["us"] * 2 + ~data["failed"])
+        self.us: Micros = value >> 1
+        self.failed: Flags = value & 1 == 0
         self.bounds: list[int] = np.searchsorted(self.who, np.arange(len(partners) + 1)).tolist()
         self.starts = self._starts()
         self.held = self._held()
@@ -200,6 +199,20 @@ class _Chunk:
             failed[tied] = true
         for who in self.opening:
             yield who, failed[self.bounds[who] : self.bounds[who + 1]]
+
+
+def _slices(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
+    """Partners that are worked on together: all of them, unless they have very many attempts."""
+    partners: list[str] = []
+    total = 0
+    for partner, count in counts:
+        if partners and total + count > SLICE_ROWS:
+            yield partners
+            partners, total = [], 0
+        partners.append(partner)
+        total += count
+    if partners:
+        yield partners
 
 
 def _pieces(partner: str, attempts: Attempts, before: int, runs: list[Run]) -> Iterator[Piece]:

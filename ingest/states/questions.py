@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.models.relations import HOUR_US
+from ingest.states.scope import in_order
 
 #: A time after all others, and a bound of durations that can still be added to one (microseconds).
 NEVER_US = 10**17
@@ -21,8 +22,7 @@ class Requests:
     """Requests of some hours by group, each group in order."""
 
     def __init__(self, gid: Micros, us: Micros) -> None:
-        order = np.lexsort((us, gid))
-        self.gid, self.us = gid[order], us[order]
+        self.gid, self.us = in_order(gid, us)
 
     def of(self, gid: int) -> tuple[int, int]:
         """Where the requests of a group begin and end."""
@@ -49,9 +49,9 @@ class Questions:
         if not len(requests.us):
             return
         asked = np.flatnonzero((self.next_us > requests.us.min()) & (self.ends_us < requests.us.max()))
-        groups, starts = np.unique(self.gid[asked], return_index=True)
-        for gid, mine in zip(groups.tolist(), np.split(asked, starts[1:]), strict=True):
-            lo, hi = requests.of(gid)
+        starts = np.flatnonzero(np.diff(self.gid[asked], prepend=-1))
+        for mine in np.split(asked, starts[1:]) if len(asked) else ():
+            lo, hi = requests.of(int(self.gid[mine[0]]))
             later = np.append(requests.us[lo:hi], NEVER_US)
             found = later[np.searchsorted(later, self.ends_us[mine], side="right")]
             self.next_us[mine] = np.minimum(self.next_us[mine], found)
@@ -65,9 +65,9 @@ class Questions:
         self._unsure = self.fresh & ~sure
         return int(self.ends_us[self._unsure].min()) if self._unsure.any() else None
 
-    def open_after(self, us: int) -> bool:
-        """Whether a question of `unsure_from` is not answered by `us`."""
-        return bool((self._unsure & (self.next_us > us)).any())
+    def open_after(self, us: int) -> list[int]:
+        """Groups with a question of `unsure_from` that has no answer up to `us`."""
+        return [int(gid) for gid in np.unique(self.gid[self._unsure & (self.next_us > us)])]
 
     def table(self) -> pa.Table:
         """gid, ends_us, next_us."""
@@ -81,10 +81,11 @@ class Windows:
         order = np.lexsort((ends_us, gid))
         self.gid, self.ends_us = gid[order], ends_us[order]
         self.reach_us = free_us[order]
-        groups, starts = np.unique(self.gid, return_index=True)
-        self._of = dict(
-            zip(groups.tolist(), zip(starts.tolist(), [*starts[1:].tolist(), len(gid)], strict=True), strict=True)
-        )
+        groups, starts, counts = np.unique(self.gid, return_index=True, return_counts=True)
+        self._of = {
+            gid: (lo, lo + count)
+            for gid, lo, count in zip(groups.tolist(), starts.tolist(), counts.tolist(), strict=True)
+        }
         for lo, hi in self._of.values():
             np.maximum.accumulate(self.reach_us[lo:hi], out=self.reach_us[lo:hi])
 
@@ -94,11 +95,9 @@ class Windows:
     def wasted(self, requests: Requests) -> pa.Table:
         """Times (gid, us) of the requests that lie in a window."""
         found = np.zeros(len(requests.us), np.bool_)
-        for gid in np.unique(requests.gid).tolist():
-            if gid in self._of:
-                first, last = self._of[gid]
-                lo, hi = requests.of(gid)
-                us = requests.us[lo:hi]
-                place = np.searchsorted(self.ends_us[first:last], us) - 1
-                found[lo:hi] = (place >= 0) & (self.reach_us[first:last][place] > us)
+        for gid, (first, last) in self._of.items():
+            lo, hi = requests.of(gid)
+            us = requests.us[lo:hi]
+            place = np.searchsorted(self.ends_us[first:last], us) - 1
+            found[lo:hi] = (place >= 0) & (self.reach_us[first:last][place] > us)
         return pa.table({"gid": requests.gid[found], "us": requests.us[found]})

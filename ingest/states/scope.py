@@ -19,6 +19,9 @@ from ingest.states.columns import columns_sql
 #: Rows that are worked on at once, but for an hour that has more: bounds the memory of a large first load.
 CHUNK_ROWS = 500_000
 
+#: Rows of an hour that has more are worked on group by group, in slices of about as many.
+SLICE_ROWS = 2_000_000
+
 #: Time of a row of the relations that the states are made from.
 TIMES = {"attempts": "epoch_us(ts)", "postbacks": "epoch_us(ts)", "auction_stages": "us"}
 
@@ -70,17 +73,16 @@ class Scope:
             self.rows(f"select {hour_of(TIMES[relation])}, count(*) from {self.read(relation, wanted)} group by 1")
         )
 
-    def chunks(self, relation: str, hours: Iterable[int]) -> list[list[int]]:
-        """`hours` in order, cut where the rows of `relation` would be more than `chunk_rows`."""
+    def chunks(self, relation: str, hours: Iterable[int]) -> list[tuple[list[int], int]]:
+        """`hours` in order, cut where the rows of `relation` would be more than `chunk_rows`; with their rows."""
         sizes = self.sizes(relation, hours)
-        chunks: list[list[int]] = []
-        room = 0
-        for hour in sorted(sizes):
-            if sizes[hour] > room:
-                chunks.append([])
-                room = max(self.chunk_rows, sizes[hour])
-            chunks[-1].append(hour)
-            room -= sizes[hour]
+        chunks: list[tuple[list[int], int]] = []
+        for hour, size in sorted(sizes.items()):
+            if chunks and chunks[-1][1] + size <= self.chunk_rows:
+                before, rows = chunks.pop()
+                chunks.append(([*before, hour], rows + size))
+            else:
+                chunks.append(([hour], size))
         return chunks
 
     def old(self, relation: str) -> str:
@@ -107,6 +109,18 @@ class Scope:
 
     def _scan(self, relation: str, parts: list[Part]) -> str:
         return scan(self.parts.root, parts or self.parts.empty(relation) or self.parts.of(relation)[:1])
+
+
+def in_order(group: NDArray[np.int64], value: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows (`group`, `value`) sorted; both are 0 or more, and a value, be it twice a time, is below 2**53.
+
+    Where there are few groups both fit one number, and sorting numbers is much faster than sorting places.
+    """
+    if len(group) and group.max() < 1 << 10:
+        packed = np.sort(group << 53 | value)
+        return packed >> 53, packed & ((1 << 53) - 1)
+    order = np.lexsort((value, group))
+    return group[order], value[order]
 
 
 def between(relation: str, lo_us: int, hi_us: int) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ingest.models.relations import HOUR_US
 from ingest.states.questions import NEVER_US, Questions, Requests, Windows
-from ingest.states.scope import Scope, between, hour_of, listed
+from ingest.states.scope import SLICE_ROWS, Scope, between, hour_of, listed
 
 #: When the answer with the 429 came: Retry-After runs from then.
 ENDS_US = f"us + cast(round(least(coalesce(latency_ms, 0) * 1000, {NEVER_US})) as bigint)"
@@ -106,11 +106,13 @@ class Throttles:
         questions, windows = self._questions(), self._windows()
         hours = self._window_hours()
         if questions or windows:
-            for chunk in self.scope.chunks(self.stream.relation, hours):
+            for chunk, count in self.scope.chunks(self.stream.relation, hours):
                 rows = self.scope.read(self.stream.relation, chunk)
-                requests = self._requests(rows)
-                questions.answer(requests)
-                self._waste(rows, windows.wasted(requests))
+                slices = 1 + count // SLICE_ROWS
+                for number in range(slices):
+                    requests = self._requests(rows, f"gid % {slices} = {number}")
+                    questions.answer(requests)
+                    self._waste(rows, windows.wasted(requests))
         others: set[int] = set()
         if not self.scope.first:
             self._look_between(questions)
@@ -166,11 +168,11 @@ class Throttles:
     def _windows(self) -> Windows:
         return Windows(**self._asked("ends_us, free_us", "free_us > ends_us + 1"))
 
-    def _requests(self, rows: str) -> Requests:
+    def _requests(self, rows: str, which: str) -> Requests:
         data = self.scope.arrays(
             f"select gid, us from (select {self._columns} from {rows} where {self.stream.sent}) as requests"
             " inner join states.groups"
-            " on requests.key = groups.key and requests.endpoint is not distinct from groups.endpoint"
+            f" on requests.key = groups.key and requests.endpoint is not distinct from groups.endpoint where {which}"
         )
         return Requests(data["gid"], data["us"])
 
@@ -219,10 +221,10 @@ class Throttles:
             if lo // HOUR_US * HOUR_US in self.touched:
                 lo = (lo // HOUR_US + 1) * HOUR_US
                 continue
-            questions.answer(self._requests(self._between(lo, lo + span)))
-            lo, span = lo + span, span * 2
-            if not questions.open_after(lo):
+            if not (groups := questions.open_after(lo)):
                 return
+            questions.answer(self._requests(self._between(lo, lo + span), f"gid in {listed(groups)}"))
+            lo, span = lo + span, span * 2
 
     def _between(self, lo_us: int, hi_us: int) -> str:
         """A select of the facts of hours that were not touched."""
