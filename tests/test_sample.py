@@ -11,12 +11,10 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
-from dashboard import tables
-from dashboard.filters import Filters
 from dashboard.snapshot import open_snapshot
 from ingest.cli import app
 from ingest.load import ingest
-from tests.test_numbers import KEYS, differences
+from tests.test_truth import disagreements
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "sample_data"
@@ -55,5 +53,5 @@ def test_the_sample_loads_as_its_truth_says(tmp_path: Path) -> None:
     assert totals["mended"] == truth["_mended"]
     assert truth["_lines"]["rejects"] > 0, "a sample without a bad line shows no reject"
     snapshot = open_snapshot(tmp_path / "warehouse")
-    found = [line for name in KEYS for line in differences(name, truth[name], tables.rows(snapshot, name, Filters()))]
+    found = disagreements(truth, snapshot)
     assert not found, "\n".join(found[:20])

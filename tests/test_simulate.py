@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,12 +12,15 @@ from typing import Any
 import pytest
 import zstandard
 
+import ingest.simulate
 from ingest.errors import InputError
 from ingest.simulate import SCENARIOS, simulate
-from ingest.simulate.records import Attempt, Auction, Call, Postback
+from ingest.simulate.records import Attempt, Auction, Call, Postback, Sender
 from ingest.simulate.stats import Z_ONE_SIDED, Z_TWO_SIDED, iso, nearest_rank, wilson
 from ingest.simulate.truth import Truth
+from ingest.simulate.truth.expected import ReferenceBreaker
 from ingest.simulate.truth.flags import verdict
+from ingest.simulate.truth.throttles import verdict as throttle_verdict
 
 OUTCOMES = {
     "not_sent_breaker",
@@ -37,6 +41,7 @@ OUTCOMES = {
     "answered_unknown",
 }
 NOT_SENT = {"not_sent_breaker", "not_sent_limit"}
+PARTNERS_WITH_BREAKERS = ("northbid", "stormgate", "colmark", "blinkbid", "latefuse", "nofuse")
 BAD_LINES, BLANK_LINES = 14, 3
 
 Truths = dict[str, Any]
@@ -75,6 +80,13 @@ def contents(out: Path) -> dict[str, bytes]:
 def moment(event: dict[str, Any]) -> float:
     """The event's own time in seconds."""
     return datetime.fromisoformat(event["ts"]).timestamp()
+
+
+def test_the_truth_knows_nothing_of_the_product() -> None:
+    """What counts the truth must not read the definitions that it is to prove."""
+    for path in Path(ingest.simulate.__file__).parent.rglob("*.py"):
+        imported = re.findall(r"^\s*(?:from|import) ((?:ingest|dashboard)[\w.]*)", path.read_text(), re.MULTILINE)
+        assert all(name == "ingest.errors" or name.startswith("ingest.simulate") for name in imported), path
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:
@@ -203,14 +215,31 @@ def test_partners_have_their_characters(run: tuple[Path, Truths]) -> None:
     assert sum(codes[code] for code in "2345") > codes.total() / 2
 
 
-def test_nothing_is_sent_while_a_breaker_is_open(run: tuple[Path, Truths]) -> None:
-    breakers = run[1]["breakers"]
-    assert {row["state"] for row in breakers if row["partner"] == "stormgate"} == {"closed", "open", "half_open"}
-    assert {row["state"] for row in breakers if row["partner"] == "colmark"} == {"closed", "open", "half_open"}
-    assert {row["state"] for row in breakers if row["partner"] == "northbid"} == {"closed"}
-    assert all(row["attempts"] == 0 and row["blocked"] > 0 for row in breakers if row["state"] == "open")
-    assert all(row["blocked"] == 0 for row in breakers if row["state"] != "open")
-    assert {event["partner"] for event in events(run[0], "breaker")} == {"stormgate"}
+def test_breakers_open_as_their_partners_do(run: tuple[Path, Truths]) -> None:
+    reported = [row for row in run[1]["breakers"] if row["kind"] == "reported"]
+    states = {name: {row["state"] for row in reported if row["partner"] == name} for name in PARTNERS_WITH_BREAKERS}
+    everything = {"closed", "open", "half_open"}
+    assert states["stormgate"] == states["colmark"] == states["blinkbid"] == states["latefuse"] == everything
+    assert states["northbid"] == states["nofuse"] == {"closed"}
+    sent_while_open = {row["partner"] for row in reported if row["state"] == "open" and row["attempts"]}
+    assert sent_while_open == {"latefuse"}, "one exchange alone sends through an open breaker"
+    assert all(row["blocked"] == 0 for row in reported if row["state"] != "open")
+    assert {event["partner"] for event in events(run[0], "breaker")} == {"stormgate", "blinkbid", "latefuse"}
+    blinks = [row for row in reported if row["partner"] == "blinkbid" and row["state"] == "open"]
+    assert blinks
+    assert all(moment({"ts": row["to"]}) - moment({"ts": row["from"]}) < 1 for row in blinks)
+
+
+def test_the_expected_breaker_opens_before_the_late_one_and_where_none_opened(run: tuple[Path, Truths]) -> None:
+    opens: dict[tuple[str, str], str] = {}
+    for row in run[1]["breakers"]:
+        if row["state"] == "open":
+            opens.setdefault((row["partner"], row["kind"]), row["from"])
+    assert opens["latefuse", "expected"] < opens["latefuse", "reported"]
+    assert ("nofuse", "expected") in opens
+    wasted = [row for row in run[1]["breakers"] if row["partner"] == "nofuse" and row["kind"] == "expected"]
+    assert sum(row["blocked"] for row in wasted) > 20
+    assert ("northbid", "expected") not in opens
 
 
 def test_one_key_waits_and_another_hammers(run: tuple[Path, Truths]) -> None:
@@ -224,9 +253,94 @@ def test_one_key_waits_and_another_hammers(run: tuple[Path, Truths]) -> None:
             if refused["http_status"] == 429:
                 waited = moment(again) - moment(refused)
                 quick += refused["key_id"] == "key-hammer" and waited < 0.9
-                early += refused["key_id"] == "key-calm" and waited < int(refused["retry_after"])
+                asked = str(refused.get("retry_after"))
+                early += refused["key_id"] == "key-calm" and asked.isdigit() and waited < int(asked)
     assert early == 0
     assert quick > 50
+
+
+def test_every_rule_is_broken_and_kept(run: tuple[Path, Truths]) -> None:
+    counts: dict[tuple[str, str], list[int]] = {}
+    for row in run[1]["audit"]:
+        sums = counts.setdefault((row["rule"], row["stream"]), [0, 0])
+        sums[0] += row["violations"]
+        sums[1] += row["checked"]
+    exchange = {f"R{number}" for number in range(1, 13)} - {"R11"}
+    assert {rule for rule, stream in counts if stream == "exchange"} == exchange
+    assert {rule for rule, stream in counts if stream == "postback"} == {"R4", "R8", "R9", "R10", "R11"}
+    assert all(0 < broken < checked for broken, checked in counts.values()), counts
+    assert {row["severity"] for row in run[1]["audit"] if row["rule"] == "R1"} == {"harmful", "waste"}
+
+
+def test_every_answer_to_a_retry_after_occurs(run: tuple[Path, Truths]) -> None:
+    rows = run[1]["retry_after"]
+    for verdict_name in ("early", "on_time", "late", "never", "pending", "wasted"):
+        assert sum(row[verdict_name] for row in rows) > 0, verdict_name
+    assert {row["stream"] for row in rows} == {"exchange", "postback"}
+    assert any(row["limited"] > row["with_retry_after"] for row in rows)
+
+
+def test_windows_have_every_kind_of_limit(run: tuple[Path, Truths]) -> None:
+    rows = run[1]["windows"]
+    clients = {row["key"] for row in rows if row["endpoint"] == "/api/v1/exchange/quote"}
+    assert "key-quotes" in clients, "an address that is not told falls back to the key"
+    assert any(key.startswith("h-") for key in clients)
+    assert {row["limit"] for row in rows if row["endpoint"] == "/api/v1/exchange/quote"} == {20}
+    assert {row["utilisation"] for row in rows if row["endpoint"] in ("/r/offer", "/p/pixel")} == {None}
+    assert {row["window_s"] for row in rows} == {10, 60}
+    assert any(row["utilisation"] and row["utilisation"] > 1 for row in rows)
+
+
+def test_orders_end_in_every_state_and_have_every_fault(tmp_path: Path) -> None:
+    truth = simulate(tmp_path, 4, 4, 8, days=2)
+    assert {row["state"] for row in truth["orders"]} == {
+        "accepted_first",
+        "accepted_after_retry",
+        "accepted_earlier",
+        "lost",
+        "pending",
+    }
+    faults = {"double_count", "reused_id", "unmarked_duplicate", "key_reuse"}
+    assert {row["fault"] for row in truth["order_faults"]} == faults
+    assert {fault for row in truth["orders"] for fault in row["faults"]} == faults
+    assert any(row["duplicates"] and not row["faults"] for row in truth["orders"]), "a marked duplicate is health"
+
+
+def test_signatures_are_stale_and_replayed_in_some_keys(run: tuple[Path, Truths]) -> None:
+    rows = {row["key"]: row for row in run[1]["signatures"]}
+    assert rows["key-skewed"]["stale"] > 0
+    assert rows["key-skewed"]["replayed"] > 0
+    assert rows["key-twice"]["stale"] == rows["key-twice"]["replayed"] == 0
+    assert rows["key-clicks"]["skew_p50_s"] is None, "it signs nothing"
+
+
+def test_every_kind_of_sender_is_known(tmp_path: Path) -> None:
+    truth = simulate(tmp_path, 4, 5, 8)
+    rows = {(row["stream"], row["key"]): row for row in truth["backoff"]}
+    assert {stream for stream, _ in rows} == {"postback", "exchange", "notice", "auction"}
+    assert {(row["kind"], row["jitter"]) for (stream, _), row in rows.items() if stream == "postback"} == {
+        ("immediate", "none"),
+        ("fixed", "none"),
+        ("linear", "none"),
+        ("exponential", "none"),
+        ("exponential", "full"),
+        ("exponential", "half"),
+    }
+    full = rows["postback", "key-full"]
+    assert (full["base_ms"], full["cap_ms"]) == (200, 10_000)
+    assert {key for (_, key), row in rows.items() if row["synchronised"]} == {"key-cron"}
+
+
+def test_the_synchronised_sender_retries_on_the_edge_of_ten_seconds(run: tuple[Path, Truths]) -> None:
+    requests = [event for event in events(run[0], "postback") if event.get("key_id") == "key-cron"]
+    assert len(requests) > 30
+    assert all(moment(event) % 10 < 0.001 for event in requests)
+
+
+def test_a_placement_hammers_after_empty_auctions(run: tuple[Path, Truths]) -> None:
+    asked = [moment(event) for event in events(run[0], "auction") if event["placement"] == "rewarded"]
+    again = [later - earlier for earlier, later in pairwise(asked)]
+    assert sum(0.299 < wait < 0.301 for wait in again) > 20
 
 
 def test_retries_stand_above_originals_sometimes(run: tuple[Path, Truths]) -> None:
@@ -384,7 +498,7 @@ def test_truth_of_an_order_ends_at_its_first_acceptance() -> None:
         Postback(20_000, "accepted", 20, duplicate=True),
         Postback(30_000, "replay", 20),
     ]
-    truth.postbacks("k", "/api/v1/postback", requests, True, None)
+    truth.postbacks(Sender("k", "/api/v1/postback", order_id="o"), requests, None)
     tables = truth.tables()
     assert [row["count"] for row in tables["funnel"] if row["funnel"] == "postback"] == [4, 3, 2, 2, 1]
     assert [(row["calls"], row["attempts_sent"], row["recovered"]) for row in tables["calls"]] == [(1, 2, 1)]
@@ -402,3 +516,95 @@ def test_flags_look_back_seven_days_from_the_newest_attempt() -> None:
     flags = {(row["partner"], row["trigger"]): row for row in truth.tables()["flags"]}
     assert flags["p", "timeout"]["retries"] == 1
     assert set(flags) == {("p", "timeout"), ("p", "*"), ("*", "timeout"), ("*", "*")}
+
+
+@pytest.mark.parametrize(
+    "next_s, newest_s, expected",
+    [
+        (8.999_999, 100, "early"),
+        (9.0, 100, "on_time"),
+        (20.0, 100, "on_time"),
+        (20.000_001, 100, "late"),
+        (None, 20.000_001, "never"),
+        (None, 20.0, "pending"),
+    ],
+)
+def test_verdicts_on_a_wait_of_ten_seconds(next_s: float | None, newest_s: float, expected: str) -> None:
+    moments = [0, *([] if next_s is None else [round(next_s * 1e6)])]
+    assert throttle_verdict(moments, 0, 10_000_000, round(newest_s * 1e6)) == expected
+
+
+def test_the_reference_breaker_opens_at_half_of_twenty_and_probes_once() -> None:
+    second = 1_000_000
+    breaker = ReferenceBreaker(0)
+    for number in range(20):
+        breaker.attempt(number * second, number % 2 == 1)
+    for number in range(5):
+        breaker.attempt((25 + number) * second, True)
+    breaker.attempt(49 * second, False)
+    breaker.attempt(50 * second, True)
+    spans = [
+        (span.state, span.start // second, span.end and span.end // second, span.attempts, span.failures, span.blocked)
+        for span in breaker.finish(60 * second)
+    ]
+    assert spans == [
+        ("closed", 0, 19, 20, 10, 0),
+        ("open", 19, 49, 5, 5, 5),
+        ("half_open", 49, 49, 1, 0, 0),
+        ("closed", 49, None, 1, 1, 0),
+    ]
+
+
+def test_an_open_breaker_waits_for_its_probe_at_the_end_of_the_data() -> None:
+    breaker = ReferenceBreaker(0)
+    for ts in range(20):
+        breaker.attempt(ts, True)
+    assert [(span.state, span.end) for span in breaker.finish(40_000_000)] == [
+        ("closed", 19),
+        ("open", 30_000_019),
+        ("half_open", None),
+    ]
+
+
+def accepted(ts: int, conversion_id: str, amount: int = 100, **values: Any) -> Postback:
+    """An accepted postback of a sale."""
+    return Postback(
+        ts, "accepted", 10, conversion_id=conversion_id, amount=amount, currency="USD", body_hash="b1", **values
+    )
+
+
+def test_truth_of_faulty_orders() -> None:
+    truth = Truth(())
+    first = accepted(0, "7", idempotency_key="i")
+    for order_id, later in (
+        ("marked", accepted(9, "7", marked=True)),
+        ("unmarked", accepted(9, "7")),
+        ("twice", accepted(9, "8")),
+        ("swallowed", accepted(9, "7", amount=200, marked=True)),
+    ):
+        truth.postbacks(Sender("k", None, "t", "sale", order_id), [first, later], None)
+    other_body = Postback(20, "client_error", 10, idempotency_key="i", body_hash="b2")
+    truth.postbacks(Sender("k", None, "t", "sale", "reused"), [other_body], None)
+    tables = truth.tables()
+    assert {row["external_order_id"]: (row["state"], row["faults"]) for row in tables["orders"]} == {
+        "marked": ("accepted_first", []),
+        "unmarked": ("accepted_first", ["unmarked_duplicate"]),
+        "twice": ("accepted_first", ["double_count"]),
+        "swallowed": ("accepted_first", ["reused_id"]),
+        "reused": ("pending", ["key_reuse"]),
+    }
+    assert len(tables["order_faults"]) == 4
+
+
+def test_truth_of_replays_within_ten_minutes_of_the_first_use() -> None:
+    truth = Truth(())
+    minute = 60_000_000
+    uses = [
+        Postback(0, "rate_limited", 10, signature="s"),
+        Postback(minute, "accepted", 10, signature="s"),
+        Postback(11 * minute, "accepted", 10, signature="s"),
+        Postback(11 * minute + 1, "accepted", 10, signature="s"),
+    ]
+    truth.postbacks(Sender("k", None), uses, None)
+    (row,) = truth.tables()["signatures"]
+    assert (row["requests"], row["stale"], row["replayed"]) == (4, 0, 1)
