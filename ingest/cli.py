@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 if TYPE_CHECKING:
+    from ingest.load import Options
     from ingest.report import FileReport, RunReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
@@ -38,6 +39,10 @@ def ingest(
         str | None, typer.Option(help="Zone of times without an offset, such as Europe/Kyiv.", metavar="ZONE")
     ] = None,
     dedup: Annotated[bool, typer.Option("--dedup", help="Drop lines whose bytes were seen before.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on: load what comes, until SIGTERM or Ctrl-C; --json gives a line a load.")
+    ] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="With --follow: seconds between loads at least.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Load what is new in logs, and publish it as one snapshot."""
@@ -47,16 +52,11 @@ def ingest(
 
     if zone is not None and not _is_zone(zone):
         raise InputError(f"--zone {zone}: no such zone; give a name like Europe/Kyiv")
+    if follow:
+        _follow(paths, warehouse, Options(log_format, zone, dedup), every, as_json=as_json)
+        return
 
-    def told(report: FileReport) -> None:
-        for warning in report.warnings:
-            _say(warning)
-        if report.status == "refused":
-            _say(f"{report.file}: refused: {report.reason}")
-        elif not as_json:
-            typer.echo(plain(_sentence(report)))
-
-    report = run(paths, warehouse, Options(log_format, zone, dedup), told)
+    report = run(paths, warehouse, Options(log_format, zone, dedup), lambda file: _tell(file, as_json=as_json))
     if not report.files:
         _say(f"{', '.join(paths)}: nothing to load there; name files, or folders that hold some")
     if as_json:
@@ -135,6 +135,36 @@ def rebuild(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
     from ingest.rebuild import rebuild as run
 
     typer.echo(f"{warehouse}: rebuilt, snapshot {run(warehouse).name}")
+
+
+def _follow(paths: list[str], warehouse: Path, options: Options, every_s: float, *, as_json: bool) -> None:
+    """Load until a signal asks to stop; the load that runs then is ended first."""
+    import signal
+
+    from ingest.follow import Follower
+
+    def on_load(report: RunReport) -> None:
+        for file in report.files:
+            _tell(file, as_json=as_json)
+        if as_json:
+            typer.echo(json.dumps(report.as_dict(), ensure_ascii=True))
+        sys.stdout.flush()
+
+    follower = Follower(paths, warehouse, options, every_s=every_s, on_load=on_load, on_wait=_say)
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: follower.stop())
+    _say(f"following {', '.join(paths)}; stop with Ctrl-C or SIGTERM")
+    follower.run()
+
+
+def _tell(report: FileReport, *, as_json: bool) -> None:
+    """Warnings and refusals to standard error; the sentence of a loaded file to standard output."""
+    for warning in report.warnings:
+        _say(warning)
+    if report.status == "refused":
+        _say(f"{report.file}: refused: {report.reason}")
+    elif not as_json:
+        typer.echo(plain(_sentence(report)))
 
 
 def plain(text: str) -> str:

@@ -6,10 +6,11 @@ counts for nothing and does not stop the others.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from ingest.snapshot.current import read_state
 from ingest.snapshot.lock import writer_lock
 from ingest.snapshot.publish import Publication, publish
 from ingest.snapshot.sweep import sweep
-from ingest.sources import Found, Known, Reading, Tail, discover, last_line_end
+from ingest.sources import FileState, Found, Known, Reading, Tail, discover, file_state, last_line_end
 
 #: Names of `evidence` with the staged rows that prove them.
 EVIDENCE = {
@@ -63,11 +64,36 @@ class Options:
     dedup: bool = False
 
 
+@dataclass
+class Patience:
+    """What a run that comes again and again bears: paths that are not there yet, files that vanish meanwhile.
+
+    It reports and publishes what is new only; a file that was refused is read again once it has changed (`refused`
+    keeps the state it was refused in).
+    """
+
+    refused: dict[str, FileState] = field(default_factory=dict)
+
+    def skips(self, found: Found) -> bool:
+        """Whether the file stands as it was when it was refused, or is gone."""
+        state = _state_of(found)
+        return state is None or self.refused.get(found.name) == state
+
+    def note(self, found: Found, report: FileReport) -> None:
+        """Remember what the file was refused as."""
+        state = _state_of(found)
+        if report.status == "refused" and state is not None:
+            self.refused[found.name] = state
+        else:
+            self.refused.pop(found.name, None)
+
+
 def ingest(
     paths: Sequence[str],
     warehouse: Path,
     options: Options = Options(),
     on_file: Callable[[FileReport], None] = lambda report: None,
+    patience: Patience | None = None,
 ) -> RunReport:
     """Load what is new in `paths`; `on_file` is told of each file once all is published.
 
@@ -75,7 +101,9 @@ def ingest(
     warehouse. Refused files are in the report.
     """
     began = time.monotonic()
-    found = discover(paths, outside=[warehouse])
+    found = discover(paths, outside=[warehouse], absent=patience is not None)
+    if patience is not None:
+        found = [one for one in found if not patience.skips(one)]
     given = load_format(options.format) if options.format else None
     with writer_lock(warehouse):
         state = read_state(warehouse)
@@ -85,7 +113,9 @@ def ingest(
             return RunReport([], time.monotonic() - began)
         run = _Run(warehouse, state, settings, given, options)
         try:
-            files = [run.read(one, number) for number, one in enumerate(found)]
+            files = run.read_all(found, patience)
+            if patience is not None and not files and not run.known.changed:
+                return RunReport([], time.monotonic() - began)
             snapshot = run.finish(files)
         finally:
             run.con.close()
@@ -120,6 +150,18 @@ class _Run:
         generation = f"{state.generation + 1:08d}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.parts = Parts(self.con, warehouse, generation, state.parts)
         self.loader = RowLoader(self.con, tmp, zone=options.zone, want_hashes=options.dedup)
+
+    def read_all(self, found: Sequence[Found], patience: Patience | None) -> list[FileReport]:
+        """Stage the files; with `patience` the reports of those that gave something, and of newly refused ones."""
+        files: list[FileReport] = []
+        for one in found:
+            report = self.read(one, len(files))
+            if patience is not None:
+                patience.note(one, report)
+                if report.status == "unchanged" or (report.status == "refused" and _state_of(one) is None):
+                    continue
+            files.append(report)
+        return files
 
     def read(self, found: Found, number: int) -> FileReport:
         """Stage one file."""
@@ -209,7 +251,8 @@ class _Run:
         publication = self._publication(files)
         first = not any(self.parts.of(relation) for relation in FACTS)
         write_facts(self.parts)
-        self._write_rejects(files)
+        if files:
+            self._write_rejects(files)
         billing = publication.evidence["billing"]
         Build(self.con, self.parts, self.settings, first=first).run(
             billing=billing, billing_is_new=billing and not self.state.evidence.get("billing", False)
@@ -279,6 +322,14 @@ def engine(tmp: Path) -> duckdb.DuckDBPyConnection:
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
     con.executemany("insert into outcomes values (?, ?, ?)", load_outcomes())
     return con
+
+
+def _state_of(found: Found) -> FileState | None:
+    """What tells that a file was written to since; None where it is not there, or is no file."""
+    try:
+        return None if found.path is None else file_state(os.stat(found.path))
+    except (OSError, ValueError):
+        return None
 
 
 def _now() -> datetime:

@@ -38,14 +38,15 @@ time.
 
 from ingest.sources.decode import Decoded, open_decoded
 from ingest.sources.discover import Found, discover
-from ingest.sources.known import COLUMNS, Content, Known
+from ingest.sources.known import COLUMNS, Content, FileState, Known
 from ingest.sources.limits import Limits
-from ingest.sources.read import Reading, Segment, Status, Tail, is_whole_json, last_line_end
+from ingest.sources.read import Reading, Segment, Status, Tail, file_state, is_whole_json, last_line_end
 
 __all__ = [
     "COLUMNS",
     "Content",
     "Decoded",
+    "FileState",
     "Found",
     "Known",
     "Limits",
@@ -54,6 +55,7 @@ __all__ = [
     "Status",
     "Tail",
     "discover",
+    "file_state",
     "is_whole_json",
     "last_line_end",
     "open_decoded",

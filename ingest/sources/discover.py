@@ -26,13 +26,14 @@ class Found:
     path: Path | None
 
 
-def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found]:
+def discover(paths: Sequence[str], outside: Collection[Path] = (), *, absent: bool = False) -> list[Found]:
     """The files that the paths name, each real file once, folders in sorted order.
 
     A folder is walked with its sub-folders (not through links to folders). Hidden names, those of unfinished copies
     and the simulator's truth.json are skipped there, and so is everything below the folders `outside` (the warehouse
     itself). A pattern is expanded only where no file has it as its name. A folder that cannot be listed is returned
-    as an input, so that its reading is refused with the reason. InputError: a path or a pattern that names nothing.
+    as an input, so that its reading is refused with the reason. InputError: a path or a pattern that names nothing
+    (with `absent` that gives no file).
     """
     barred = {os.path.realpath(path) for path in outside}
     found: dict[str, Found] = {}
@@ -40,7 +41,7 @@ def discover(paths: Sequence[str], outside: Collection[Path] = ()) -> list[Found
         if given == STDIN:
             found.setdefault(STDIN, Found(STDIN, None))
             continue
-        for name in _expand(given, barred):
+        for name in _expand(given, barred, absent):
             found.setdefault(os.path.realpath(name), Found(_shown(name), Path(name)))
     return list(found.values())
 
@@ -49,7 +50,7 @@ def _shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _expand(given: str, barred: Collection[str]) -> Iterator[str]:
+def _expand(given: str, barred: Collection[str], absent: bool) -> Iterator[str]:
     if os.path.lexists(given):
         yield from _files(given, barred)
         return
@@ -57,9 +58,11 @@ def _expand(given: str, barred: Collection[str]) -> Iterator[str]:
         if _may_exist(given):
             yield given
             return
+        if absent:
+            return
         raise InputError(f"{given}: no such file or folder; check the path")
     matches = sorted(glob.glob(given, recursive=True))
-    if not matches:
+    if not matches and not absent:
         raise InputError(f"{given}: no file matches this pattern; check it, and quote it from the shell")
     for match in matches:
         yield from _files(match, barred)

@@ -132,7 +132,7 @@ class Reading:
         if self.path is None:
             return False
         try:
-            state = _file_state(os.stat(self.path))
+            state = file_state(os.stat(self.path))
         except (OSError, ValueError):
             return False
         self._name = os.path.realpath(self.path)
@@ -230,9 +230,10 @@ class Reading:
             return self._match.content.names.get(self._name) if self._match and self._name else None
         if waiting or not self._decoded.regular:
             return None
-        state = _file_state(self._decoded.stat)
+        state = file_state(self._decoded.stat)
         return state if state[-1] < self._began_ns - SETTLED_NS else None
 
 
-def _file_state(stat: os.stat_result) -> FileState:
+def file_state(stat: os.stat_result) -> FileState:
+    """Device, inode, size, mtime and ctime (ns): the same five say that nothing was written since."""
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
