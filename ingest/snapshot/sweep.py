@@ -10,18 +10,20 @@ from pathlib import Path
 import duckdb
 
 from ingest.models.parts import Part
-from ingest.snapshot.current import SNAPSHOTS
+from ingest.snapshot.current import CURRENT, SNAPSHOTS
 
 #: Folders that a warehouse's parts live in.
 FOLDERS = ("facts", "models", "rejects", "line_hashes")
 
 
 def sweep(warehouse: Path, current: Path, parts: Sequence[Part], grace_s: float) -> list[Path]:
-    """Delete files that neither `current` (with `parts`) nor the snapshot before it names, once older than `grace_s`.
+    """Delete drafts of crashed loads, and files that neither `current` (with `parts`) nor the snapshot before it names, once older than `grace_s`.
 
     Only the holder of the writer lock may call it. Gives the deleted files.
     """
     shutil.rmtree(warehouse / "tmp", ignore_errors=True)
+    for draft in (*warehouse.glob(f".{CURRENT}-*"), *(warehouse / SNAPSHOTS).glob(".*")):
+        draft.unlink(missing_ok=True)
     before = time.time() - grace_s
     snapshots = sorted(path for path in (warehouse / SNAPSHOTS).iterdir() if path.suffix == ".duckdb")
     last_two = {current, *[path for path in snapshots if path.name < current.name][-1:]}
