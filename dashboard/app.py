@@ -16,6 +16,7 @@ PAGES = {
     "funnel": ("funnel", ":material/filter_alt:"),
     "no_bids": ("no_bids", ":material/do_not_disturb_on:"),
     "retries": ("retries", ":material/replay:"),
+    "whatif": ("whatif", ":material/alt_route:"),
     "breakers": ("breakers", ":material/electric_bolt:"),
     "limits": ("limits", ":material/speed:"),
     "partner": ("partner", ":material/handshake:"),

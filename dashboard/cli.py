@@ -63,7 +63,8 @@ def show(
     key: Annotated[str | None, typer.Option("--key", metavar="ID", help="For postbacks.")] = None,
     order: Annotated[str | None, typer.Option("--order", metavar="ID", help="For postbacks.")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", help="Most rows of attempts, postbacks, rejects (1000).")
+        int | None,
+        typer.Option("--limit", metavar="N", help="Most rows of attempts, orders, postbacks, rejects (1000)."),
     ] = None,
     kind: Kind = Format.TABLE,
     out: Out = None,
@@ -173,6 +174,57 @@ def demo(
     if code or no_serve:
         raise typer.Exit(code or 0)
     raise typer.Exit(run(folder, host, port))
+
+
+@app.command(epilog="Example: retrylens whatif --policy policy.json --from 2026-09-14 --to 2026-09-15 --format json")
+def whatif(
+    policy: Annotated[
+        Path, typer.Option("--policy", metavar="FILE", help="The policy, a JSON object; - for standard input.")
+    ],
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+    frm: From = None,
+    to: To = None,
+    partner: Partner = None,
+    zone: Zone = None,
+    kind: Kind = Format.TABLE,
+    out: Out = None,
+) -> None:
+    """Replay the logged retries under another policy: what it saves, and what it would have cost.
+
+    What a policy removes is exact; what it adds is an estimate, labelled as one. The policy may have: triggers (a list
+    of what may be repeated), max_retries, budget_guard (true: no retry without the time for it), breaker (window_s,
+    min_attempts, failure_share, open_s), and partners, an object of such objects by name. Retries of postbacks are
+    their senders' and are left out.
+    """
+    from dashboard import whatif as replaying
+    from dashboard.errors import UserError
+    from dashboard.filters import make_filters
+    from dashboard.whatif.output import render, write
+
+    if kind is Format.PARQUET:
+        raise UserError("a replay is not a table: choose --format table, json or csv")
+    rules = replaying.read(policy)
+    snapshot = _open(warehouse)
+    filters = make_filters(frm=frm, to=to, partners=partner or (), zone=zone or snapshot.settings["zone"])
+    found = replaying.replay(snapshot, rules, filters)
+    write(render(found, rules, filters, kind), out)
+    unseen = sorted(set(rules.partners) - {row["partner"] for row in found.partners})
+    if unseen and not partner:
+        _say(f"no calls in this range, though the policy names them: {', '.join(unseen)}")
+
+
+@app.command(epilog="Example: retrylens policy --out policy.json && retrylens whatif --policy policy.json")
+def policy(warehouse: Warehouse = DEFAULT_WAREHOUSE, out: Out = None) -> None:
+    """Write the policy that applies the flags of this moment, as JSON for an exchange, with the evidence.
+
+    Flags on postbacks are left out: an exchange does not send those retries and cannot switch them off.
+    """
+    from dashboard.whatif import flag_policy
+    from dashboard.whatif.output import write
+    from dashboard.whatif.policy import policy_text
+
+    _, fields = flag_policy(_open(warehouse))
+    write(policy_text(fields).encode(), out)
 
 
 app.add_typer(write_side)

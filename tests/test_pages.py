@@ -18,6 +18,7 @@ from dashboard.escape import plain
 from dashboard.snapshot import open_snapshot
 from tests import warehouses
 from tests.conftest import REPOSITORY
+from tests.test_pages_postbacks import CHECKS as POSTBACK_CHECKS
 from tests.warehouses import HOSTILE
 
 APP = REPOSITORY / "dashboard" / "app.py"
@@ -383,6 +384,8 @@ CHECKS = {
     "limit_rates": same_values("rate", "bar"),
     "limit_time": parts_of_lines("limited", "requests"),
     "postback_time": same_sum("postbacks", "y"),
+    "budget_left": same_sum("retries", "y"),
+    **POSTBACK_CHECKS,
     "latency": same_values("p95_ms", "scatter"),
 }
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from dashboard.components import (
+    audit,
+    breaker_gap,
     breakers,
     funnels,
     header,
@@ -36,8 +38,10 @@ if name is not None:
             retries.fate(view, filters, stream)
         no_bids.over_time(view, filters)
         retries.heatmap(view, filters, stream)
+        audit.rules(view, filters, stream)
         partner.load(view, filters, stream)
         breakers.timeline(view, filters)
+        breaker_gap.differences(view, filters)
         limits.over_time(view, filters)
         notices.show(view, filters)
         partner.attempts(view, filters)
@@ -47,6 +51,7 @@ if name is not None:
         limits.postbacks_over_time(view, filters)
         limits.over_time(view, filters)
         retries.heatmap(view, filters, stream)
+        audit.rules(view, filters, stream)
         retries.fate(view, filters, stream)
         partner.load(view, filters, stream)
         partner.postbacks(view, name)

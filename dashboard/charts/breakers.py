@@ -1,4 +1,4 @@
-"""Breaker states over time: one lane a partner and node, healthy time drawn as well."""
+"""Breaker states over time: a lane for each partner and node, one for what was expected; healthy time is drawn too."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,7 +6,7 @@ from datetime import datetime
 import plotly.graph_objects as go
 
 from dashboard.charts import style
-from dashboard.charts.style import Rows
+from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import dates, pattern
 from dashboard.escape import plotly
 
@@ -32,7 +32,7 @@ def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) 
         for row in rows:
             left, right = max(row["from"], start), min(row["to"] or end, end)
             if row["state"] == state and left < right:
-                parts.append((place[row["partner"], row["node"]], left, right, row))
+                parts.append((place[lane_of(row)], left, right, row))
         if not parts:
             continue
         figure.add_bar(
@@ -45,17 +45,18 @@ def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) 
             marker={"color": colour, "line": {"width": 0}, "pattern": pattern(shape)},
             customdata=[
                 (
-                    plotly(lane_name((row["partner"], row["node"]))),
+                    plotly(lane_name(lane_of(row))),
                     duration((right - left).total_seconds()),
                     style.count(row["attempts"]),
                     style.count(row["blocked"]),
+                    "sent though it should be open" if row["kind"] == "expected" else "blocked",
                     f"{left:%d %b %H:%M:%S}",
                 )
                 for _, left, right, row in parts
             ],
             hovertemplate=(
-                "%{customdata[0]}<br>from %{customdata[4]} for %{customdata[1]}<br>"
-                "%{customdata[2]} attempts sent, %{customdata[3]} blocked"
+                "%{customdata[0]}<br>from %{customdata[5]} for %{customdata[1]}<br>"
+                "%{customdata[2]} attempts sent, %{customdata[3]} %{customdata[4]}"
             ),
         )
         if state == "open":
@@ -79,18 +80,32 @@ def mark_openings(figure: go.Figure, points: Sequence[tuple[int, datetime]], col
     )
 
 
-def lanes_of(rows: Rows) -> list[tuple[str, str | None]]:
-    """(partner, node) of each lane: those with the most openings first, cut at what a chart can hold."""
-    opens: dict[tuple[str, str | None], int] = {}
+Lane = tuple[str, str, str | None]
+"""Partner, kind (reported or expected), node."""
+
+
+def lane_of(row: Row) -> Lane:
+    """The lane of an interval."""
+    return row["partner"], row["kind"], row["node"]
+
+
+def lanes_of(rows: Rows) -> list[Lane]:
+    """The lanes, those of the partner with the most openings first; each begins with what was expected of it.
+
+    Cut at what a chart can hold.
+    """
+    opens: dict[str, int] = {}
     for row in rows:
-        lane = (row["partner"], row["node"])
-        opens[lane] = opens.get(lane, 0) + (row["state"] == "open")
-    return sorted(opens, key=lambda lane: (-opens[lane], lane[0], lane[1] or ""))[: style.MOST_ROWS]
+        opens[row["partner"]] = opens.get(row["partner"], 0) + (row["state"] == "open")
+    lanes = {lane_of(row) for row in rows}
+    return sorted(lanes, key=lambda lane: (-opens[lane[0]], lane[0], lane[1], lane[2] or ""))[: style.MOST_ROWS]
 
 
-def lane_name(lane: tuple[str, str | None]) -> str:
-    """partner · node, or the partner alone where no node is told."""
-    partner, node = lane
+def lane_name(lane: Lane) -> str:
+    """partner · node, or the partner alone where no node is told; the lane of the reference says so."""
+    partner, kind, node = lane
+    if kind == "expected":
+        return f"expected · {partner}"
     return f"{partner} · {node}" if node else partner
 
 

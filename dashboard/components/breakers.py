@@ -39,7 +39,7 @@ MOST_NAMED = 5
 
 def headline(view: View, filters: Filters) -> None:
     """Open now; openings, time open, probes and blocked attempts of the range."""
-    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None)
+    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None, kind="reported")
     result = data.table(view.snapshot, "breaker_nodes", filters)
     known = bool(result.rows)
     blocked = result.total("blocked")
@@ -89,11 +89,11 @@ def headline(view: View, filters: Filters) -> None:
 
 
 def timeline(view: View, filters: Filters) -> None:
-    """A lane for each partner and node."""
+    """A lane for each partner and node, and one for what the reference breaker would have done."""
     result = data.table(view.snapshot, "breakers", filters)
     newest = sorted(result.rows, key=lambda row: row["from"])[-MOST_INTERVALS:]
     rows = [local(view, row) for row in newest]
-    lanes = {(row["partner"], row["node"]) for row in rows}
+    lanes = {charts.lane_of(row) for row in rows}
     panel.chart(
         view,
         "breaker_timeline",
@@ -116,12 +116,18 @@ def local(view: View, row: Row) -> Row:
 
 
 def health(result: Result, lanes: int) -> str:
-    """Says that nothing opened, or that the chart has not all lanes or intervals."""
+    """Says what the lanes are, that nothing opened or no state is told, or that the chart has not all of them."""
     if len(result.rows) > MOST_INTERVALS:
         return say("panel.cut", shown=MOST_INTERVALS, rows=len(result.rows))
-    if result.rows and not any(row["state"] == "open" for row in result.rows):
-        return say("breakers_note.healthy", lanes=lanes)
-    return say("panel.cut", shown=style.MOST_ROWS, rows=lanes) if lanes > style.MOST_ROWS else ""
+    reported = result.of(kind="reported")
+    if result.rows and not reported:
+        return say("breakers_note.only_expected")
+    said = [say("breakers_note.lanes")] if result.rows else []
+    if reported and not any(row["state"] == "open" for row in reported):
+        said.append(say("breakers_note.healthy", lanes=len({charts.lane_of(row) for row in reported})))
+    elif lanes > style.MOST_ROWS:
+        said.append(say("panel.cut", shown=style.MOST_ROWS, rows=lanes))
+    return " ".join(said)
 
 
 def summary(view: View, filters: Filters) -> None:

@@ -14,6 +14,7 @@ from dashboard.snapshot import Snapshot, current_name, open_snapshot
 from dashboard.tables import get_table
 from dashboard.tables.compose import compose
 from dashboard.tables.context import BUCKETS, Context
+from dashboard.tables.read import found
 from dashboard.tables.spec import Table
 from dashboard.texts import table as texts_of
 
@@ -123,10 +124,8 @@ def _table(
         return inner if shape is None else shape.over(inner)
 
     with _snapshot.cursor() as cursor:
-        found = cursor.execute(text(pruned=True))
-        columns = tuple(column[0] for column in found.description)
-        types = tuple(str(column[1]) for column in found.description)
-        return Result(name, columns, types, found.fetchall(), text(pruned=False))
+        columns, types, values = found(cursor, source, text(pruned=True))
+        return Result(name, columns, types, values, text(pruned=False))
 
 
 def csv_of(snapshot: Snapshot, result: Result) -> bytes:

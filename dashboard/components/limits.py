@@ -2,7 +2,7 @@
 
 from dashboard.charts import limits as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, panel, tiles
+from dashboard.components import buckets, data, orders, panel, throttles, tiles, windows
 from dashboard.components.buckets import Series
 from dashboard.components.data import Sum
 from dashboard.components.tiles import Tile
@@ -25,7 +25,7 @@ OUTCOMES = {
 
 
 def headline(view: View, filters: Filters) -> None:
-    """429 rates of both streams; accepted postbacks and duplicates."""
+    """429 rates of both streams; what became of orders and postbacks; who did not wait, and what went over a limit."""
     shown = []
     for stream in ("exchange", "postback"):
         if data.has_stream(view.snapshot, stream):
@@ -42,7 +42,9 @@ def headline(view: View, filters: Filters) -> None:
                     trend=trend,
                 )
             )
-    shown += postback_tiles(view, filters)
+    if data.has_stream(view.snapshot, "postback"):
+        shown += [*postback_tiles(view, filters), *orders.headline(view, filters), windows.tile(view, filters)]
+    shown.append(throttles.tile(view, filters))
     tiles.show(shown, data.metric_texts(view.snapshot))
 
 
@@ -50,7 +52,10 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
     """Accepted and duplicate postbacks; nothing where the warehouse has none."""
     if not data.has_stream(view.snapshot, "postback"):
         return []
-    shape = Sum((), (("accepted", "sum(postbacks) filter (outcome = 'accepted')::bigint"), "postbacks", "duplicates"))
+    shape = Sum(
+        (),
+        (("accepted", "coalesce(sum(postbacks) filter (outcome = 'accepted'), 0)::bigint"), "postbacks", "duplicates"),
+    )
     result = data.table(view.snapshot, "postback_outcomes", filters, shape=shape)
     series = buckets.series(view, "postback_outcomes", filters=filters, shape=shape)
     accepted = result.total("accepted")

@@ -28,7 +28,7 @@ def needs_attention(view: View) -> None:
     """Findings in plain sentences, each with who acts, what to do and where to look."""
     found = attention.findings(
         data.table(view.snapshot, "flags", view.everywhere).rows,
-        data.table(view.snapshot, "breakers", view.everywhere).rows,
+        data.table(view.snapshot, "breakers", view.everywhere, shape=Only("kind = 'reported'")).rows,
         data.table(view.snapshot, "rate_limits", view.filters).rows,
         view.snapshot.span("all").newest_us,
         data.reason_titles(view.snapshot),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dashboard.tables.context import Context
 from dashboard.tables.made import MADE
+from dashboard.tables.made_postbacks import MADE_POSTBACKS
 from dashboard.tables.spec import Table
 
 _NAMED = re.compile(r"\b(?:from|join)\s+([a-z_]+)")
@@ -42,8 +43,9 @@ def _collect(text: str, context: Context, ctes: dict[str, str]) -> None:
 
 
 def _part(name: str, context: Context) -> str | None:
-    if name in MADE:
-        return MADE[name](context)
+    made = MADE.get(name) or MADE_POSTBACKS.get(name)
+    if made is not None:
+        return made(context)
     text = _files().get(name)
     return None if text is None else context.at(text)
 

@@ -55,6 +55,47 @@ def _retry_rows(context: Context) -> str:
     )
 
 
+def _audit_call_rows(context: Context) -> str:
+    return _rows("calls", context, [within("call_us", (context.span,)), context.partners("partner")])
+
+
+def _audit_auction_rows(context: Context) -> str:
+    return _rows("repeats", context, [within("us", (context.span,))])
+
+
+def _audit_limited(context: Context) -> str:
+    # a 429 may come long after the first postback of its order, but never before
+    source = context.source("throttles", (context.span[0], None))
+    conditions = ("retry_after_s is not null", within("call_us", (context.span,)), context.partners("key"))
+    return f"select *\nfrom {source}\nwhere " + "\nand ".join(conditions)
+
+
+def _audit_attempts(context: Context) -> str:
+    """Attempts with the verdicts of the rules, judged by the models themselves: of one auction, or of retried calls."""
+    lo, hi = context.span
+    call_span_us = round(float(context.snapshot.settings["call_span_s"]) * 1_000_000)
+    if context.filters.auction is not None:
+        chosen = f"auction_id = {texts((context.filters.auction,))}"
+    else:
+        chosen = f"retries > 0 and {within('call_us', (context.span,))} and {context.partners('partner')}"
+    attempts = context.source("main.attempts", hull(((lo, None if hi is None else hi + call_span_us),)))
+    models = context.snapshot.models
+    return (
+        "with settings as (\n"
+        f"    select {call_span_us} as call_span_us, value::double as reserve_ms\n"
+        "    from settings_in_force\n    where name = 'reserve_ms'\n),\n"
+        "outcomes as (\n    select outcome, grp, rank as rnk from outcomes\n),\n"
+        "call_starts as (\n"
+        "    select auction_id, partner, call_us, 0 as alone\n"
+        f"    from {context.source('calls', hull((context.span,)))}\n    where {chosen}\n),\n"
+        f"attempts as (\n    select * from {attempts} semi join call_starts using (auction_id, partner)\n),\n"
+        "auctions as (\n    select * from main.auctions semi join call_starts using (auction_id)\n),\n"
+        + "".join(f"{name} as (\n{models[name].strip()}\n),\n" for name in ("breaker_hours", "auction_heads"))
+        + f"judged as (\n{models['call_attempts'].strip()}\n)\n"
+        "select * from judged"
+    )
+
+
 def _rows(relation: str, context: Context, conditions: list[str]) -> str:
     source = context.source(relation, hull((context.span,)))
     return f"select *\nfrom {source}\nwhere " + "\nand ".join(conditions)
@@ -163,6 +204,10 @@ MADE: dict[str, Callable[[Context], str]] = {
     "asked_loads": _asked_loads,
     "asked_partners": _asked_partners,
     "attempt_rows": _attempt_rows,
+    "audit_attempts": _audit_attempts,
+    "audit_auction_rows": _audit_auction_rows,
+    "audit_call_rows": _audit_call_rows,
+    "audit_limited": _audit_limited,
     "depths": _depths,
     "flag_rescues": _flag_rescues,
     "flag_retries": _flag_retries,

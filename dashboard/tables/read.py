@@ -14,6 +14,7 @@ from dashboard.tables.context import BUCKETS, Context
 from dashboard.tables.spec import Table, get_table
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow
 
 ALL = Filters()
@@ -39,12 +40,23 @@ def fetch(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | N
     table, limit = _checked(name, filters)
     text = _text(snapshot, table, filters, bucket, None if limit is None else limit + 1, pruned=True)
     with snapshot.cursor() as cursor:
-        cursor.execute(text)
-        columns = tuple(column[0] for column in cursor.description)
-        types = tuple(str(column[1]) for column in cursor.description)
-        values = cursor.fetchall()
+        columns, types, values = found(cursor, table, text)
     cut = limit is not None and len(values) > limit
     return Result(columns, types, values[:limit] if cut else values, cut)
+
+
+def found(
+    cursor: duckdb.DuckDBPyConnection, table: Table, text: str
+) -> tuple[tuple[str, ...], tuple[str, ...], list[tuple[Any, ...]]]:
+    """Columns, types and rows of `table`, whose composed statement is `text`; its step, if it has one, is done."""
+    cursor.execute(text)
+    columns = tuple(column[0] for column in cursor.description)
+    types = tuple(str(column[1]) for column in cursor.description)
+    values = cursor.fetchall()
+    if table.step is None:
+        return columns, types, values
+    made = table.step.rows([dict(zip(columns, row, strict=True)) for row in values])
+    return tuple(table.step.COLUMNS), tuple(table.step.COLUMNS.values()), list(made)
 
 
 def rows(snapshot: Snapshot, name: str, filters: Filters = ALL) -> list[dict[str, Any]]:
@@ -60,12 +72,16 @@ def series(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str = 
 def run(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> pyarrow.Table:
     """The table `name` as an Arrow table."""
     table, limit = _checked(name, filters)
+    text = _text(snapshot, table, filters, bucket, limit, pruned=True)
     with snapshot.cursor() as cursor:
-        return cursor.sql(_text(snapshot, table, filters, bucket, limit, pruned=True)).to_arrow_table()
+        return cursor.sql(_made(cursor, table, text)).to_arrow_table()
 
 
 def sql(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> str:
-    """The statement behind the table: run in a DuckDB shell that is opened on the snapshot, it gives the same rows."""
+    """The statement behind the table: run in a DuckDB shell that is opened on the snapshot, it gives the same rows.
+
+    Of a table with a step it gives the rows that the step reads.
+    """
     table, limit = _checked(name, filters)
     return _text(snapshot, table, filters, bucket, limit, pruned=False)
 
@@ -76,7 +92,19 @@ def save_parquet(snapshot: Snapshot, name: str, filters: Filters, path: Path) ->
     text = _text(snapshot, table, filters, None, limit, pruned=True)
     target = str(path).replace("'", "''")
     with snapshot.cursor() as cursor:
-        cursor.execute(f"copy (\n{text}\n) to '{target}' (format parquet)")
+        cursor.execute(f"copy (\n{_made(cursor, table, text)}\n) to '{target}' (format parquet)")
+
+
+def _made(cursor: duckdb.DuckDBPyConnection, table: Table, text: str) -> str:
+    """A statement that gives the table's rows: `text`, but for tables with a step one over the rows that it makes."""
+    if table.step is None:
+        return text
+    _, _, values = found(cursor, table, text)
+    columns = ", ".join(f'"{name}" {kind}' for name, kind in table.step.COLUMNS.items())
+    cursor.execute(f"create or replace temp table made_rows ({columns})")
+    if values:
+        cursor.executemany(f"insert into made_rows values ({', '.join('?' * len(table.step.COLUMNS))})", values)
+    return "select * from made_rows order by rowid"
 
 
 def _checked(name: str, filters: Filters) -> tuple[Table, int | None]:

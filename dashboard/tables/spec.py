@@ -1,16 +1,34 @@
-"""What result tables there are: one `.sql` file each, whose `--:` lines say which filters it needs and takes."""
+"""What result tables there are: one `.sql` file each, whose `--:` lines say which filters it needs and takes.
+
+A line `--: step NAME` says that the rows of the statement are not yet those of the table: `dashboard.NAME.step` makes
+them, with `COLUMNS` (a dict of names to types) and `rows` (from the statement's rows, as dicts, to tuples).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from typing import Any, Protocol, cast
 
 from dashboard.errors import UserError
 from dashboard.filters import Filters
 
 _FOLDER = Path(__file__).parent / "sql"
 _INNER = Path(__file__).parent / "inner"
+
+
+class Step(Protocol):
+    """A module that makes a table's rows of those of its statement."""
+
+    @property
+    def COLUMNS(self) -> Mapping[str, str]:
+        """The table's columns and their types, as the engine names them."""
+
+    def rows(self, found: Sequence[Mapping[str, Any]]) -> Iterable[tuple[Any, ...]]:
+        """The table's rows."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +70,12 @@ class Table:
     def has_series(self) -> bool:
         """Whether the table can be had by time buckets."""
         return self.words("series") is not None
+
+    @cached_property
+    def step(self) -> Step | None:
+        """What makes the table's rows of those of its statement; None where they are the same."""
+        words = self.words("step")
+        return cast("Step", import_module(f"dashboard.{words[0]}.step")) if words else None
 
     def ignored(self, filters: Filters) -> list[str]:
         """Options in `filters` that have no meaning for this table."""

@@ -1,0 +1,20 @@
+"""What another retry policy would have saved and cost."""
+
+from dashboard.components import header, layout, panel, whatif, whatif_policy
+from dashboard.components.view import current
+
+view = current()
+header.show(view, "whatif")
+policy = whatif_policy.choose(view)
+found = whatif.replay(view, policy)
+if found.partners:
+    whatif.headline(view, found)
+    left, right = layout.halves()
+    with left:
+        whatif.partners(view, policy, found)
+    with right:
+        whatif.triggers(view, policy, found)
+    whatif.losses(view, policy, found)
+    whatif.estimate(view, policy, found)
+else:
+    panel.nothing("whatif.no_calls")

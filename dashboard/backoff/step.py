@@ -1,0 +1,53 @@
+"""The table `backoff`: from what its statement finds about each sender to what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dashboard.backoff.infer import Verdict, infer
+from dashboard.backoff.sample import Sample
+from dashboard.backoff.synchronised import Timing, is_synchronised
+
+COLUMNS = {
+    "stream": "VARCHAR",
+    "key": "VARCHAR",
+    "kind": "VARCHAR",
+    "base_ms": "DOUBLE",
+    "cap_ms": "DOUBLE",
+    "jitter": "VARCHAR",
+    "delays": "BIGINT",
+    "synchronised": "BOOLEAN",
+}
+
+
+def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """A row of the table for each row of the statement."""
+    for sender in found:
+        verdict = _verdict(sender)
+        yield (
+            sender["stream"],
+            sender["key"],
+            verdict.kind,
+            _told(verdict.base_ms),
+            _told(verdict.cap_ms),
+            verdict.jitter,
+            sender["delays"],
+            _synchronised(sender),
+        )
+
+
+def _verdict(sender: Mapping[str, Any]) -> Verdict:
+    grouped = {each["retry_no"]: (each["delays"], each["waits_ms"]) for each in sender["by_retry_no"]}
+    return infer(Sample.of_quantiles(grouped, sender["resolution_ms"]))
+
+
+def _synchronised(sender: Mapping[str, Any]) -> bool | None:
+    if sender["resolution_ms"] >= 1_000:
+        return None
+    return is_synchronised(Timing(**{name: sender[name] for name in Timing._fields}))
+
+
+def _told(value_ms: float | None) -> float | None:
+    """An estimate with the three digits that it is worth."""
+    return None if value_ms is None else float(f"{value_ms:.3g}")

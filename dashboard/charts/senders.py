@@ -1,0 +1,44 @@
+"""Clocks of senders against ours."""
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.charts.style import Rows
+from dashboard.escape import plotly
+
+MARKS = (("skew_p50_s", "median", style.BLUE, "circle"), ("skew_p99_s", "99 %", style.RED, "triangle-right"))
+STALE_S = 300
+LEAST_S = 0.01
+"""Where a smaller skew, or none, is drawn: the axis is logarithmic."""
+
+MOST = 20
+TICKS = {0.01: "0.01 s", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 100: "100 s", 1_000: "1,000 s", 10_000: "10,000 s"}
+
+
+def skews(rows: Rows) -> go.Figure:
+    """Rows of the table `signatures` whose skew is known: its median and 99th percentile in seconds, whichever way.
+
+    The dotted line is where a signature gets stale.
+    """
+    shown = list(rows)[:MOST]
+    figure = go.Figure()
+    for column, label, colour, mark in MARKS:
+        figure.add_scatter(
+            x=[max(row[column], LEAST_S) for row in shown],
+            y=list(range(len(shown))),
+            mode="markers",
+            name=label,
+            marker={"symbol": mark, "size": 10, "color": colour},
+            customdata=[(plotly(row["key"]), seconds(row[column])) for row in shown],
+            hovertemplate=f"%{{customdata[0]}}<br>{label}: %{{customdata[1]}}<extra></extra>",
+        )
+    figure.add_vline(x=STALE_S, line={"color": style.RED, "width": 1, "dash": "dot"})
+    style.frame(figure, style.rows_height(len(shown)))
+    style.category_rows(figure, [row["key"] for row in shown])
+    figure.update_xaxes(type="log", tickmode="array", tickvals=list(TICKS), ticktext=list(TICKS.values()))
+    return figure
+
+
+def seconds(value: float | None) -> str:
+    """12.4 s; unknown is said."""
+    return style.UNKNOWN if value is None else f"{value:,.1f} s"

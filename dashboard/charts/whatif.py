@@ -1,0 +1,66 @@
+"""What a policy changes, by partner: amplification before and after against the usual budgets."""
+
+import plotly.graph_objects as go
+
+from dashboard.charts import style
+from dashboard.charts.retries import BUDGETS
+from dashboard.charts.style import Rows
+from dashboard.escape import plotly
+
+MARKS = (
+    ("before", "amplification_before", "attempts_before", style.ORANGE, "circle-open"),
+    ("after", "amplification_after", "attempts_after", style.BLUE, "diamond"),
+)
+
+
+def amplification(rows: Rows) -> go.Figure:
+    """Rows of a replay: two marks a partner, joined; the gap is what the policy does not send."""
+    shown = list(rows)[: style.MOST_ROWS]
+    figure = go.Figure()
+    for index, row in enumerate(shown):
+        if row["amplification_before"] is None:
+            figure.add_annotation(
+                x=1,
+                y=index,
+                text=style.UNKNOWN,
+                showarrow=False,
+                xanchor="left",
+                font={"size": 11, "color": style.GREY},
+            )
+        elif row["amplification_after"] is not None:
+            figure.add_shape(
+                type="line",
+                x0=row["amplification_after"],
+                x1=row["amplification_before"],
+                y0=index,
+                y1=index,
+                line={"color": style.GREY, "width": 2},
+                layer="below",
+            )
+    for name, column, attempts, colour, mark in MARKS:
+        figure.add_scatter(
+            x=[row[column] for row in shown],
+            y=list(range(len(shown))),
+            mode="markers",
+            name=name,
+            marker={"symbol": mark, "size": 11, "color": colour, "line": {"width": 2}},
+            customdata=[
+                (
+                    plotly(row["partner"]),
+                    "" if row[column] is None else f"{row[column]:.3f}",
+                    style.count(row[attempts]),
+                )
+                for row in shown
+            ],
+            hovertemplate=(
+                f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} attempts per call, %{{customdata[2]}} in all"
+                "<extra></extra>"
+            ),
+        )
+    for value in BUDGETS.values():
+        figure.add_vline(x=value, line={"color": style.RED, "width": 1, "dash": "dot"})
+    style.frame(figure, style.rows_height(len(shown)))
+    style.category_rows(figure, [row["partner"] for row in shown])
+    known = [row[column] for row in shown for _, column, *_ in MARKS if row[column] is not None]
+    figure.update_xaxes(range=[0.98, 1.04 * max([1.21, *known])], tickformat=".2f", nticks=6)
+    return figure

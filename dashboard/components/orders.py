@@ -1,0 +1,241 @@
+"""Whether conversions arrive once and only once: the ledger of orders, the lost ones by name, and the faults."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from dashboard.charts import orders as charts
+from dashboard.charts import style
+from dashboard.charts.breakers import duration
+from dashboard.components import data, grid, panel
+from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View
+from dashboard.filters import Filters
+from dashboard.tables.context import texts
+from dashboard.text import scalar
+from dashboard.texts import say, table, tell, title
+
+LOST, BEYOND = "lost", "beyond_day"
+GROUPS = (LOST, BEYOND, "pending", "accepted_after_retry", "accepted_earlier", "accepted_first")
+"""Which orders the ledger can show: a state, or those retried after more than 24 h."""
+
+MOST_LISTED = 500
+COLUMNS = (
+    "tenant",
+    "event_type",
+    "external_order_id",
+    "first_request",
+    "requests",
+    "last_outcome",
+    "paid",
+    "retries_beyond_day",
+    "key",
+)
+BY_FAULT = Sum(("fault",), (("faults", "count(*)::bigint"),))
+FAULTY = Sum(
+    (),
+    (
+        (
+            "orders",
+            "count(distinct (tenant, event_type, external_order_id)) filter (external_order_id is not null)::bigint",
+        ),
+    ),
+)
+
+
+def headline(view: View, filters: Filters) -> list[Tile]:
+    """Lost orders, and orders with a fault."""
+    result = data.table(view.snapshot, "order_states", filters)
+    found = counts(result)
+    whole = result.total("orders")
+    faulty = data.table(view.snapshot, "order_faults", filters, shape=FAULTY)
+    return [
+        counted("lost", found.get(LOST, 0), whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
+        counted("faulty", faulty.total("orders"), whole, "order_faults.orders", tell("unit.orders")),
+    ]
+
+
+def counted(text: str, part: int, whole: int, metric: str, unit: str) -> Tile:
+    """A tile for a count with its share of all; without any order it is unknown."""
+    share = style.ratio(part, whole)
+    return Tile(
+        text,
+        style.UNKNOWN if share is None else style.count(part),
+        metric=metric,
+        n=whole,
+        unit=unit,
+        note="" if share is None else tell("tile.share_of", share=style.percent(share), n=whole),
+    )
+
+
+def counts(result: Result) -> dict[str, int]:
+    """How many orders each group of the ledger has."""
+    found = {row["state"]: row["orders"] for row in result.rows}
+    return found | {BEYOND: result.total("orders_beyond_day")}
+
+
+def ledger(view: View, filters: Filters) -> None:
+    """Orders by name, the lost ones first; a click on one opens its postbacks."""
+    states = data.table(view.snapshot, "order_states", filters)
+    found = counts(states)
+    group = choose(found) if states.rows else LOST
+    condition = "retries_beyond_day > 0" if group == BEYOND else f"state = '{group}'"
+    result = data.table(view.snapshot, "order_ledger", filters, shape=Only(condition))
+    rows = [order(row) for row in result.rows[:MOST_LISTED]]
+    chosen: list[int] = []
+    panel.table(
+        view,
+        "order_ledger",
+        result,
+        rows,
+        columns=[name for name in COLUMNS if name != "retries_beyond_day" or group == BEYOND],
+        metrics=("orders.state", "orders.requests", "orders.amount"),
+        note=ledger_note(group, found, len(rows), bool(states.rows)),
+        on_select=chosen.append,
+    )
+    if chosen:
+        postbacks(view, result.rows[chosen[0]])
+
+
+def choose(found: Mapping[str, int]) -> str:
+    """The orders to list; the choice stays in the address, by its title."""
+    offered = {title("order", name): name for name in GROUPS if name == LOST or found.get(name)}
+    chosen = st.segmented_control(
+        tell("orders.choose"),
+        list(offered),
+        default=title("order", LOST),
+        key="orders",
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
+    )
+    return offered.get(chosen or "", LOST)
+
+
+def ledger_note(group: str, found: Mapping[str, int], shown: int, any_orders: bool) -> str:
+    """What the listed orders are; that none was lost is said, and that nobody can know."""
+    if not any_orders:
+        return say("orders.no_ids")
+    whole = found.get(group, 0)
+    if not whole:
+        return say("orders.none_lost", n=sum(found.get(name, 0) for name in GROUPS if name != BEYOND))
+    cut = say("orders.cut", shown=shown, rows=whole) if whole > shown else ""
+    return f"{say(f'order_about.{group}', n=whole)} {cut}".strip()
+
+
+def order(row: Row) -> Row:
+    """An order as it reads best."""
+    paid = None
+    if row["amount"] is not None:
+        paid = " ".join(part for part in (row["currency"], scalar(row["amount"])) if part)
+    outcome = row["last_outcome"]
+    return row | {"paid": paid, "last_outcome": None if outcome is None else title("postback", outcome)}
+
+
+def states(view: View, filters: Filters) -> None:
+    """What became of the orders of the range."""
+    result = data.table(view.snapshot, "order_states", filters)
+    beyond = result.total("retries_beyond_day")
+    panel.chart(
+        view,
+        "order_states",
+        result,
+        lambda: charts.states(result.rows, table("order")),
+        metrics=("orders.state", "orders.beyond_day"),
+        n=result.total("orders"),
+        unit=tell("unit.orders"),
+        note=say("orders.beyond", retries=beyond, orders=result.total("orders_beyond_day")) if result.rows else "",
+    )
+
+
+def times(view: View, filters: Filters) -> None:
+    """How long it took until an order that was retried was accepted."""
+    result = data.table(view.snapshot, "order_times", filters)
+    total = result.total("orders")
+    known = data.table(view.snapshot, "order_states", filters).of(state="accepted_after_retry")
+    panel.chart(
+        view,
+        "order_times",
+        result,
+        lambda: charts.times(result.rows),
+        metrics=("orders.seconds_to_accept",),
+        n=total,
+        unit=tell("unit.orders"),
+        note=" ".join(
+            say("orders.times", p50=duration(row["accept_p50_s"]), p95=duration(row["accept_p95_s"])) for row in known
+        ),
+        empty=not total,
+    )
+
+
+def fault_kinds(view: View, filters: Filters) -> None:
+    """How many orders have a fault of each kind."""
+    result = data.table(view.snapshot, "order_faults", filters, shape=BY_FAULT)
+    any_orders = bool(data.table(view.snapshot, "order_states", filters).rows)
+    panel.chart(
+        view,
+        "order_fault_kinds",
+        result,
+        lambda: charts.faults(sorted(result.rows, key=lambda row: -row["faults"]), table("fault")),
+        metrics=("order_faults.fault",),
+        n=result.total("faults"),
+        unit=tell("unit.faults"),
+        absent="" if any_orders else "orders.no_ids",
+    )
+
+
+def faults(view: View, filters: Filters) -> None:
+    """Each fault with its detail, where there is any; a click on one opens the postbacks behind it."""
+    result = data.table(view.snapshot, "order_fault_list", filters)
+    if not result.rows:
+        return
+    chosen: list[int] = []
+    panel.table(
+        view,
+        "order_fault_list",
+        result,
+        [row | {"fault": title("fault", row["fault"])} for row in result.rows],
+        metrics=("order_faults.fault", "order_faults.detail"),
+        on_select=chosen.append,
+        absent=grid.ABSENT,
+    )
+    if chosen:
+        behind(view, result.rows[chosen[0]])
+
+
+def behind(view: View, fault: Row) -> None:
+    """The postbacks of a fault's order; without an order those that share an idempotency key with another body."""
+    if fault["external_order_id"] is not None:
+        postbacks(view, fault)
+        return
+    result = data.table(
+        view.snapshot, "order_reuse_postbacks", Filters(zone=view.filters.zone), shape=Only(same_order(fault))
+    )
+    panel.table(view, "order_postbacks", result, [told(row) for row in result.rows], absent=grid.ABSENT)
+
+
+def postbacks(view: View, chosen: Row) -> None:
+    """Every postback of an order, each with how long its sender waited, and was told to wait, before it."""
+    filters = Filters(order=chosen["external_order_id"], zone=view.filters.zone)
+    result = data.table(view.snapshot, "order_postbacks", filters, shape=Only(same_order(chosen)))
+    panel.table(
+        view,
+        "order_postbacks",
+        result,
+        [told(row) for row in result.rows],
+        metrics=("orders.pause",),
+        note=say("orders.postbacks_note", order=chosen["external_order_id"], tenant=chosen["tenant"]),
+        absent=grid.ABSENT,
+    )
+
+
+def told(row: Row) -> Row:
+    """A postback as it reads best."""
+    return row | {"outcome": title("postback", row["outcome"])}
+
+
+def same_order(chosen: Row) -> str:
+    """SQL condition on the postbacks of one tenant and event type."""
+    event = "null" if chosen["event_type"] is None else texts((chosen["event_type"],))
+    return f"tenant = {texts((chosen['tenant'],))} and event_type is not distinct from {event}"

@@ -1,0 +1,265 @@
+"""What would have been under another policy: what it saves and costs, and what it might add."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import streamlit as st
+
+from dashboard import whatif
+from dashboard.charts import style
+from dashboard.charts import whatif as charts
+from dashboard.charts.breakers import duration
+from dashboard.components import data, panel, tiles
+from dashboard.components.data import Result, Row
+from dashboard.components.retries import cut, money
+from dashboard.components.tiles import Tile
+from dashboard.components.view import View
+from dashboard.escape import markdown, plain
+from dashboard.filters import Filters
+from dashboard.snapshot import Snapshot
+from dashboard.texts import say, tell
+from dashboard.whatif import Policy, Replay, statement
+from dashboard.whatif.policy import policy_text
+
+KEEP_S = 3_600
+MOST_REPLAYS = 64
+
+LOSSES = (
+    "partner",
+    "attempts_saved",
+    "ms_saved",
+    "answered_lost",
+    "bids_lost",
+    "wins_lost",
+    "revenue_lost",
+    "attempts_before",
+    "attempts_after",
+    "calls_cut",
+    "late_saved",
+    "unjudged",
+)
+BLOCKED = ("blocked", "opened")
+TRIGGERS = ("partner", "trigger", "attempts_saved", "retries", "answered_lost", "bids_lost", "wins_lost", "ms_saved")
+ESTIMATE = (
+    "partner",
+    "trigger",
+    "added",
+    "unjudged",
+    "observed",
+    "successes",
+    "successes_low",
+    "successes_high",
+    "bids",
+    "bids_low",
+    "bids_high",
+)
+
+
+def replay(view: View, policy: Policy) -> Replay:
+    """The range of the view under a policy."""
+    with st.spinner(tell("whatif.walking")):
+        return _replay(
+            view.snapshot,
+            policy,
+            str(view.snapshot.warehouse),
+            view.snapshot.id,
+            policy_text(policy.fields()),
+            view.filters,
+        )
+
+
+@st.cache_data(ttl=KEEP_S, max_entries=MOST_REPLAYS, show_spinner=False)
+def _replay(_snapshot: Snapshot, _policy: Policy, warehouse: str, id: str, text: str, filters: Filters) -> Replay:
+    return whatif.replay(_snapshot, _policy, filters)
+
+
+def result(view: View, name: str, policy: Policy) -> Result:
+    """The rows of a statement about the policy, and the statement."""
+    columns, types, values = statement.fetch(view.snapshot, name, policy, view.filters)
+    text = statement.sql(view.snapshot, name, policy, view.filters)
+    return Result(f"whatif_{name}", columns, types, values, text)
+
+
+def headline(view: View, found: Replay) -> None:
+    """What the policy changes over all partners."""
+    totals = found.totals
+    shown = [
+        saved(totals),
+        Tile("whatif_time", took(totals["ms_saved"]), metric="whatif.ms_saved", note=tell("whatif.known_time")),
+        both(totals, "amplification", "calls_sent_before", tell("unit.calls")),
+        both(totals, "effective_success", "calls_sent_before", tell("unit.calls")),
+        loss(totals, "answered_lost"),
+        loss(totals, "bids_lost"),
+        loss(totals, "wins_lost"),
+        revenue(totals["revenue_lost"]),
+        late(totals),
+        loss(totals, "unjudged"),
+    ]
+    if totals["blocked"] is not None:
+        shown += [loss(totals, "blocked"), loss(totals, "opened")]
+    tiles.show(shown, data.metric_texts(view.snapshot))
+
+
+def saved(totals: Row) -> Tile:
+    """Attempts that are not sent."""
+    return Tile(
+        "whatif_saved",
+        style.short(totals["attempts_saved"]),
+        metric="whatif.attempts_saved",
+        n=totals["attempts_before"],
+        unit=tell("unit.attempts"),
+        note=tell(
+            "whatif.of", share=percent_of(totals, "attempts_saved", "attempts_before"), n=totals["attempts_before"]
+        ),
+    )
+
+
+def both(totals: Row, name: str, whole: str, unit: str) -> Tile:
+    """A rate after, with the one before below."""
+    write = ratio if name == "amplification" else style.percent
+    return Tile(
+        f"whatif_{name}",
+        write(totals[f"{name}_after"]),
+        metric=f"whatif.{name}_after",
+        n=totals[whole],
+        unit=unit,
+        note=tell("whatif.before", value=write(totals[f"{name}_before"])),
+    )
+
+
+def loss(totals: Row, name: str) -> Tile:
+    """A count."""
+    return Tile(f"whatif_{name}", style.short(totals[name]), metric=f"whatif.{name}")
+
+
+def revenue(amounts: Mapping[str, Decimal]) -> Tile:
+    """Money of the first currency, with that of the others below: amounts of two are never added."""
+    told = [f"{currency} {rounded(amount)}" for currency, amount in amounts.items()] or [tell("flags.no_money")]
+    return Tile("whatif_revenue", markdown(told[0]), metric="whatif.revenue_lost", note="; ".join(told[1:]))
+
+
+def rounded(amount: Decimal) -> str:
+    """An amount short enough for a tile; the table below has all its digits."""
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.2f}" if amount >= 1 else f"{float(amount):.3g}"
+
+
+def late(totals: Row) -> Tile:
+    """Late retries among those saved."""
+    note = tell("whatif.judged", n=totals["late_judged"])
+    return Tile("whatif_late", style.short(totals["late_saved"]), metric="whatif.late_saved", note=note)
+
+
+def percent_of(row: Row, part: str, whole: str) -> str:
+    """A share as text."""
+    return style.percent(style.ratio(row[part], row[whole]))
+
+
+def ratio(value: float | None) -> str:
+    """Attempts per call as text."""
+    return style.UNKNOWN if value is None else f"{value:.3f}"
+
+
+def took(ms: float | None) -> str:
+    """Milliseconds as people say a time span."""
+    return style.UNKNOWN if ms is None else duration(float(ms) / 1000)
+
+
+def partners(view: View, policy: Policy, found: Replay) -> None:
+    """Amplification before and after, by partner; what the breaker stops is in the marks, not in the statement."""
+    rows = sorted(found.partners, key=lambda row: (-row["attempts_saved"], row["partner"]))
+    told = result(view, "partners", policy)
+    notes = [cut(len(rows)), say("whatif.no_sql") if policy.breaks else ""]
+    panel.chart(
+        view,
+        "whatif_partners",
+        told,
+        lambda: charts.amplification(rows),
+        metrics=("whatif.amplification_before", "whatif.amplification_after"),
+        n=found.totals["calls_sent_before"],
+        unit=tell("unit.calls"),
+        note=" ".join(note for note in notes if note),
+    )
+
+
+def losses(view: View, policy: Policy, found: Replay) -> None:
+    """Every partner's savings and losses; a click opens the partner's page with its attempts."""
+    rows = [
+        row | {"revenue_lost": money(row["revenue_lost"]), "ms_saved": whole(row["ms_saved"])}
+        for row in sorted(found.partners, key=lambda row: (-row["attempts_saved"], row["partner"]))
+    ]
+
+    def open_partner(index: int) -> None:
+        st.switch_page(view.page("partner"), query_params={"name": plain(rows[index]["partner"])})
+
+    panel.table(
+        view,
+        "whatif_losses",
+        result(view, "partners", policy),
+        rows,
+        columns=[*LOSSES, *(BLOCKED if policy.breaks else ())],
+        metrics=("whatif.attempts_saved", "whatif.calls_cut", "whatif.bids_lost", "whatif.wins_lost"),
+        note=say("whatif.no_sql") if policy.breaks else "",
+        on_select=open_partner,
+    )
+
+
+def triggers(view: View, policy: Policy, found: Replay) -> None:
+    """The removed retries by what they repeated."""
+    titles = data.reason_titles(view.snapshot)
+    rows = [
+        row | {"trigger": titles.get(row["trigger"], row["trigger"]), "ms_saved": whole(row["ms_saved"])}
+        for row in sorted(found.triggers, key=lambda row: (-row["attempts_saved"], row["partner"], row["trigger"]))
+    ]
+    panel.table(
+        view,
+        "whatif_triggers",
+        result(view, "triggers", policy),
+        rows,
+        columns=TRIGGERS,
+        metrics=("whatif.attempts_saved", "whatif.answered_lost"),
+    )
+
+
+def estimate(view: View, policy: Policy, found: Replay) -> None:
+    """What retries that the policy allows and that were not made might bring, apart from all that is exact."""
+    told = found.estimate
+    st.subheader(tell("whatif.estimate"), anchor=False, divider="gray")
+    st.caption(say("whatif.estimate_about"))
+    tiles.show(
+        [
+            Tile("whatif_added", style.short(told["added"]), metric="whatif.added"),
+            Tile("whatif_unknown", style.short(told["added_unknown"]), metric="whatif.added_unknown"),
+            expected(told, "successes"),
+            expected(told, "bids"),
+        ],
+        data.metric_texts(view.snapshot),
+    )
+    titles = data.reason_titles(view.snapshot)
+    panel.table(
+        view,
+        "whatif_estimate",
+        result(view, "estimate", policy),
+        [shaped(row) | {"trigger": titles.get(row["trigger"], row["trigger"])} for row in found.estimates],
+        columns=ESTIMATE,
+        metrics=("whatif.successes", "whatif.bids"),
+    )
+
+
+def expected(told: Row, name: str) -> Tile:
+    """An expected number with the interval around it."""
+    if told[name] is None:
+        why = tell("whatif.not_told" if told["added_known"] else "whatif.never_tried")
+        return Tile(f"whatif_{name}", style.UNKNOWN, metric=f"whatif.{name}", note=why)
+    low, high = (style.short(told[f"{name}_{end}"]) for end in ("low", "high"))
+    note = tell("whatif.interval", low=low, high=high)
+    return Tile(f"whatif_{name}", style.short(told[name]), metric=f"whatif.{name}", note=note)
+
+
+def shaped(row: Row) -> Row:
+    """Expected numbers to one decimal."""
+    return {name: round(value, 1) if isinstance(value, float) else value for name, value in row.items()}
+
+
+def whole(value: float | None) -> float | None:
+    """Milliseconds without fractions."""
+    return None if value is None else round(float(value))

@@ -1,0 +1,83 @@
+"""Parts about postbacks and refusals whose text depends on the filters: the orders, 429s and windows of the range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dashboard.snapshot import Snapshot
+from dashboard.tables.context import Context
+from dashboard.tables.ranges import hull, within
+
+SECOND = 1_000_000
+
+LAST_US = 4_133_980_800_000_000
+"""2101-01-01: no event lies later."""
+
+
+def _orders(context: Context) -> str:
+    return _of_span(context, "orders", "call_us", "partner")
+
+
+def _throttles(context: Context) -> str:
+    return _of_span(context, "throttles", "us", "key")
+
+
+def _wasted(context: Context) -> str:
+    return _of_span(context, "wasted_requests", "us", "key")
+
+
+def _replays(context: Context) -> str:
+    return _of_span(context, "replays", "us", "key_id")
+
+
+def _lone_reuses(context: Context) -> str:
+    """Reuses by a request that belongs to no order: these lie at their own time."""
+    return _of_span(context, "key_reuses", "us", "key_id", "external_order_id is null")
+
+
+def _later_postbacks(context: Context) -> str:
+    """Postbacks from the range on: those of its orders, however late."""
+    span = (context.span[0], None)
+    conditions = (within("ts", (span,)), "external_order_id is not null")
+    return f"select *\nfrom {context.source('postbacks', hull((span,)))}\nwhere " + "\nand ".join(conditions)
+
+
+def _of_span(context: Context, relation: str, column: str, partner: str, *more: str) -> str:
+    conditions = [within(column, (context.span,)), context.partners(partner), *more]
+    source = context.source(relation, hull((context.span,)))
+    return f"select *\nfrom {source}\nwhere " + "\nand ".join(conditions)
+
+
+def _window_requests(context: Context) -> str:
+    """Every postback that may lie in a window that begins within the range, whosever it is: windows are whole."""
+    lo, hi = context.span
+    until = None if hi is None else min(hi + _widest(context.snapshot) * SECOND, LAST_US)
+    source = context.source("postbacks", hull(((lo, until),)))
+    return f"select *, {context.partners('key_id')} as mine\nfrom {source}\nwhere {within('ts', ((lo, until),))}"
+
+
+def _widest(snapshot: Snapshot) -> int:
+    """Seconds of the longest window of the data; 60 where a shorter one or none is logged."""
+    [(logged,)] = snapshot.query("select max(window_s) from postbacks where window_s > 60")
+    return 60 if logged is None else int(logged)
+
+
+def _kept_windows(context: Context) -> str:
+    """The windows that begin within the range, with any request of the asked keys."""
+    at = ""
+    if context.bucket_us is not None:
+        size = context.bucket_us
+        at = f'make_timestamp(x_idiv(window_us, {size}) * {size}) as "at", '
+    return f"select {at}*\nfrom window_counts\nwhere {within('window_us', (context.span,))}\nand mine"
+
+
+MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
+    "kept_windows": _kept_windows,
+    "later_postbacks": _later_postbacks,
+    "lone_reuses": _lone_reuses,
+    "order_rows": _orders,
+    "replay_rows": _replays,
+    "throttle_rows": _throttles,
+    "wasted_rows": _wasted,
+    "window_requests": _window_requests,
+}

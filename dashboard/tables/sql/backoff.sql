@@ -1,0 +1,125 @@
+-- How senders wait before they try again: one row per stream and key. The delays of each retry number, boiled down to
+-- 64 of them at even ranks, and how many retries share a millisecond or begin a second or minute.
+--: step backoff
+with numbered as (
+    select stream, key, retry_no, count(*) as delays
+    from backoff_delays
+    group by all
+),
+
+ranked as (
+    select
+        stream,
+        key,
+        retry_no,
+        delays,
+        list(delay_ms order by delay_ms) as waits_ms
+    from backoff_delays
+    inner join numbered using (stream, key, retry_no)
+    where delays <= 64
+    group by all
+    union all
+    select
+        stream,
+        key,
+        retry_no,
+        count(*) as delays,
+        quantile_disc(delay_ms, [(place + 0.5) / 64 for place in range(64)]) as waits_ms
+    from backoff_delays
+    group by all
+    having count(*) > 64
+),
+
+-- of senders with very many retries, those of some seconds will do, whole seconds chosen blindly
+looked_at as (
+    select stream, key, us, origin
+    from backoff_delays
+    inner join (
+        select stream, key, ceil(sum(delays) / 20000)::bigint as lot
+        from numbered
+        group by all
+    ) using (stream, key)
+    where hash(x_idiv(us, 1000000)) % lot = 0
+),
+
+moments as (
+    select stream, key, x_idiv(us, 1000) as ms, count(distinct origin) as origins
+    from looked_at
+    group by all
+),
+
+crowds as (
+    select
+        stream,
+        key,
+        sum(origins) as origins,
+        -- five at least, and more than their second lets one expect
+        coalesce(sum(origins) filter (origins >= 5 + others + 4 * sqrt(others)), 0) as crowded
+    from (
+        select
+            *,
+            (sum(origins) over (partition by stream, key, x_idiv(ms, 1000)) - origins) / 1000 as others
+        from moments
+    )
+    group by all
+),
+
+firsts as (
+    select stream, key, origin, min(us) as us
+    from looked_at
+    group by all
+),
+
+-- a second, and a minute, has one voice, so that a burst proves nothing
+seconds as (
+    select stream, key, count(*) as seconds, count(*) filter (us % 1000000 < 50000) as second_edges
+    from (
+        select stream, key, arg_min(us, origin) as us
+        from firsts
+        group by stream, key, x_idiv(us, 1000000)
+    )
+    group by all
+),
+
+minutes as (
+    select stream, key, count(*) as minutes, count(*) filter (us % 60000000 < 1000000) as minute_edges
+    from (
+        select stream, key, arg_min(us, origin) as us
+        from firsts
+        group by stream, key, x_idiv(us, 60000000)
+    )
+    group by all
+),
+
+clocks as (
+    select
+        stream,
+        key,
+        case
+            when bool_and(us % 1000000 = 0 and call_us % 1000000 = 0) then 1000.0
+            when bool_and(us % 1000 = 0 and call_us % 1000 = 0) then 1.0
+            else 0.001
+        end::double as resolution_ms
+    from backoff_delays
+    group by all
+)
+
+select
+    stream,
+    key,
+    sum(delays)::bigint as delays,
+    list({'retry_no': retry_no, 'delays': delays, 'waits_ms': waits_ms} order by retry_no) as by_retry_no,
+    any_value(resolution_ms) as resolution_ms,
+    coalesce(any_value(origins), 0)::bigint as origins,
+    coalesce(any_value(crowded), 0)::bigint as crowded,
+    coalesce(any_value(seconds), 0) as seconds,
+    coalesce(any_value(second_edges), 0) as second_edges,
+    coalesce(any_value(minutes), 0) as minutes,
+    coalesce(any_value(minute_edges), 0) as minute_edges
+from ranked
+left join crowds using (stream, key)
+left join seconds using (stream, key)
+left join minutes using (stream, key)
+inner join clocks using (stream, key)
+group by stream, key
+order by stream, key
