@@ -22,7 +22,7 @@ from tests.test_pages_postbacks import CHECKS as POSTBACK_CHECKS
 from tests.warehouses import HOSTILE
 
 APP = REPOSITORY / "dashboard" / "app.py"
-PAGES = ("overview", "funnel", "no_bids", "retries", "breakers", "limits", "partner", "data")
+PAGES = ("overview", "funnel", "no_bids", "retries", "whatif", "breakers", "limits", "partner", "data")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
@@ -385,6 +385,7 @@ CHECKS = {
     "limit_time": parts_of_lines("limited", "requests"),
     "postback_time": same_sum("postbacks", "y"),
     "budget_left": same_sum("retries", "y"),
+    "whatif_partners": same_values("amplification_after", "scatter"),
     **POSTBACK_CHECKS,
     "latency": same_values("p95_ms", "scatter"),
 }

@@ -99,7 +99,7 @@ def _best(fits: list[Fit], *, flat: bool) -> float:
 def _is_crisp(fit: Fit) -> bool:
     """Whether delays lie from half to one and a half of a base, with edges too clean for a network."""
     rest = max(fit.noise.shift, fit.noise.late)
-    return _answer(fit) == ("fixed", "half") and rest <= 0.1 * fit.base
+    return _answer(fit) == ("fixed", "half") and rest <= 0.05 * fit.base
 
 
 def _small(sample: Sample, fits: list[Fit]) -> Verdict | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,7 +20,7 @@ from dashboard.tables.context import DAY, Context, texts
 from dashboard.tables.ranges import hull
 from dashboard.whatif.policy import TRIGGERS, Policy, Rules
 from dashboard.whatif.spans import Span, minutes
-from dashboard.whatif.statement import FOLDER
+from dashboard.whatif.statement import template
 from dashboard.whatif.walk import Bools, Ints, cumcount
 
 UNCUT = np.iinfo(np.int64).max
@@ -36,7 +36,7 @@ class Near:
     """
 
     cursor: duckdb.DuckDBPyConnection
-    sources: Mapping[str, object]
+    sources: dict[str, object]
     codes: dict[str, int]
     columns: Columns
     cuts: Ints
@@ -76,7 +76,7 @@ class Near:
     def calls_of(self, places: Ints) -> tuple[Ints, Ints]:
         """For each of these attempts when its call began, and how deep that got."""
         self._name(places, {})
-        found = self.cursor.execute(_read("near_lost", **self.sources)).fetchnumpy()
+        found = self.cursor.execute(template("near_lost", self.sources)).fetchnumpy()
         return np.asarray(found["call_us"]), np.asarray(found["stage"])
 
     def prices(self, places: Ints, call_us: Ints) -> dict[int, dict[str, Decimal]]:
@@ -84,7 +84,7 @@ class Near:
         told: dict[int, dict[str, Decimal]] = {}
         if places.size:
             self._name(places, {"call_us": call_us})
-            for place, currency, price in self.cursor.execute(_read("near_prices", **self.sources)).fetchall():
+            for place, currency, price in self.cursor.execute(template("near_prices", self.sources)).fetchall():
                 told.setdefault(place, {})[currency] = price
         return told
 
@@ -103,8 +103,8 @@ def near(snapshot: Snapshot, policy: Policy, spans: Sequence[Span]) -> Iterator[
     with snapshot.cursor() as cursor:
         cursor.register("asked_minutes", pa.table({"partner": partners, "minute": numbers}))
         cursor.register("asked_codes", pa.table({"partner": list(codes), "code": list(codes.values())}))
-        cursor.execute(_read("near_calls", **sources))
-        cursor.execute(_read("near_attempts", condition="true", order="", **sources))
+        cursor.execute(template("near_calls", sources))
+        cursor.execute(template("near_attempts", sources | {"condition": "true", "order": ""}))
         columns = _in_order(cursor, sources)
         calls = int(columns["call"].max(initial=-1)) + 1
         rules = [policy.of(partner) for partner in codes]
@@ -123,12 +123,13 @@ def _sources(snapshot: Snapshot, spans: Sequence[Span], call_us: int) -> dict[st
         "auctions": context.source("main.auctions", (None, None)),
         "auction_heads": snapshot.models["auction_heads"],
         "triggers": texts(TRIGGERS),
+        "partners": texts(list(dict.fromkeys(span.partner for span in spans))),
         "reserve_ms": float(snapshot.settings["reserve_ms"]),
         "span_us": call_us,
     }
 
 
-def _in_order(cursor: duckdb.DuckDBPyConnection, sources: Mapping[str, object]) -> Columns:
+def _in_order(cursor: duckdb.DuckDBPyConnection, sources: dict[str, object]) -> Columns:
     """The attempts in the order of their partner and time. Those of one instant, which are few, are put in again in
     their fixed order: to sort all of them by every column would take most of the time.
     """
@@ -139,8 +140,8 @@ def _in_order(cursor: duckdb.DuckDBPyConnection, sources: Mapping[str, object]) 
     if cursor.execute("select count(*) from near_ties").fetchall() != [(0,)]:
         cursor.execute("delete from near_attempts where (code, us) in (select (code, us) from near_ties)")
         tied = "(partner, x_us(ts)) in (select (partner, us) from near_ties inner join asked_codes using (code))"
-        order = (FOLDER / "near_order.sql").read_text(encoding="utf-8")
-        cursor.execute(_read("near_attempts", condition=tied, order=order, **sources))
+        order = template("near_order", {})
+        cursor.execute(template("near_attempts", sources | {"condition": tied, "order": order}))
     found: dict[str, Any] = dict(cursor.execute(f"select {FETCHED} from near_attempts").fetchnumpy())
     order_of = np.lexsort((found["rowid"], found["us"], found["code"]))
     columns: Columns = {name: values[order_of] for name, values in found.items()}
@@ -173,7 +174,3 @@ def policy_cuts(columns: Columns, rules: Sequence[Rules], calls: int) -> Ints:
     cuts = np.full(calls, UNCUT)
     np.minimum.at(cuts, call[refused], step[refused])
     return cuts
-
-
-def _read(name: str, **values: object) -> str:
-    return (FOLDER / f"{name}.sql").read_text(encoding="utf-8").format(**values)

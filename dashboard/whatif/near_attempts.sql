@@ -20,7 +20,7 @@ picked as (
     from {attempts} as attempts
     semi join near_minutes
         on attempts.partner = near_minutes.partner and x_idiv(x_us(ts), 60000000) = near_minutes.minute
-    where {condition}
+    where attempts.partner in ({partners}) and {condition}
 )
 
 select

@@ -6,7 +6,7 @@ select distinct
     call_us,
     unnest(range(x_idiv(call_us, 60000000), x_idiv(us, 60000000) + 1)) as minute
 from {chain_steps}
-where step = 1 and partner in (select partner from asked_codes);
+where step = 1 and partner in ({partners});
 
 create or replace temp table near_calls as
 select partner, auction_id, call_us, row_number() over () - 1 as call

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot
-from dashboard.tables.context import Context
+from dashboard.tables.context import Context, texts
 from dashboard.tables.ranges import MINUTE, Range, hull, within
 from dashboard.whatif.policy import Breaker, Policy
-from dashboard.whatif.statement import FOLDER
+from dashboard.whatif.statement import template
+from dashboard.whatif.walk import Ints
 
 PIECES = 10
 """Parts of a window that are counted before single attempts are looked at."""
+
+SLACK = 1e-9
+"""So that a share that is only just reached is not rounded away."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +60,60 @@ def candidates(snapshot: Snapshot, policy: Policy, filters: Filters, span: Range
 
 def _hot(context: Context, breaker: Breaker, condition: str, span: Range) -> list[Span]:
     piece_us = max(breaker.window_us // PIECES, 1)
-    back = -(-breaker.window_us // MINUTE)
-    around = hull((span,))
-    text = (FOLDER / "hot.sql").read_text(encoding="utf-8")
-    sql = text.format(
-        minute_attempts=context.source("minute_attempts", around),
-        attempts=context.source("attempts", around),
-        chain_steps=context.source("chain_steps", around),
-        in_minutes=within("minute_us", (_whole_minutes(span),)),
-        of_partners=f"{condition} and {context.partners('partner')}",
-        back_us=back * MINUTE,
-        back_minutes=back,
-        piece_us=piece_us,
-        pieces=PIECES,
-        least=breaker.failure_share * breaker.min_attempts * (1 - 1e-9),
-        share=breaker.failure_share * (1 - 1e-9),
+    around, whole = hull((span,)), _whole_minutes(span)
+    least = breaker.failure_share * breaker.min_attempts * (1 - SLACK)
+    found = context.snapshot.query(
+        template(
+            "hot_partners",
+            {
+                "minute_attempts": context.source("minute_attempts", around),
+                "in_minutes": within("minute_us", (whole,)),
+                "of_partners": f"{condition} and {context.partners('partner')}",
+                "back_us": -(-breaker.window_us // MINUTE) * MINUTE,
+                "least": least,
+            },
+        )
     )
+    names = [partner for (partner,) in found]
+    if not names:
+        return []
+    sql = template(
+        "hot_pieces",
+        {
+            "attempts": context.source("attempts", around),
+            "chain_steps": context.source("chain_steps", around),
+            "in_time": within("ts", (whole,)),
+            "names": texts(names),
+            "piece_us": piece_us,
+        },
+    )
+    with context.snapshot.cursor() as cursor:
+        counted = {name: np.asarray(values, np.int64) for name, values in cursor.execute(sql).fetchnumpy().items()}
+    codes, pieces = _reached(counted, least, breaker.failure_share * (1 - SLACK))
     return [
-        Span(partner, piece * piece_us - breaker.window_us, piece * piece_us, (piece + 1) * piece_us)
-        for partner, piece in context.snapshot.query(sql)
+        Span(names[code], piece * piece_us - breaker.window_us, piece * piece_us, (piece + 1) * piece_us)
+        for code, piece in zip(codes.tolist(), pieces.tolist(), strict=True)
     ]
+
+
+def _reached(counted: Mapping[str, Ints], least: float, share: float) -> tuple[Ints, Ints]:
+    """Code and number of the pieces in which a window could end that holds enough failures.
+
+    It reaches into the pieces before: at most PIECES + 1 of them wholly or in part, at least PIECES - 1 wholly.
+    """
+    code, piece = counted["code"], counted["piece"]
+    if not piece.size:
+        return code, piece
+    piece = piece - piece.min()
+    key = code * (int(piece.max()) + PIECES + 2) + piece
+    order = np.argsort(key)
+    key = key[order]
+    failures, answers = (np.concatenate(([0], np.cumsum(counted[name][order]))) for name in ("failures", "answers"))
+    here = np.arange(len(key))
+    many = failures[here + 1] - failures[np.searchsorted(key, key - (PIECES + 1))]
+    sure = answers[here] - answers[np.searchsorted(key, key - (PIECES - 1))]
+    reached = order[(many >= least) & (many >= share * (many + sure))]
+    return code[reached], counted["piece"][reached]
 
 
 def _whole_minutes(span: Range) -> Range:

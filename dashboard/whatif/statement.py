@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,6 +56,11 @@ def rows(snapshot: Snapshot, name: str, policy: Policy, filters: Filters) -> lis
     """Rows of the statement `name`: counts are int, rates and ms float, money by currency a dict of Decimal."""
     columns, _, values = fetch(snapshot, name, policy, filters)
     return [dict(zip(columns, row, strict=True)) for row in values]
+
+
+def template(name: str, values: Mapping[str, object]) -> str:
+    """The file `name` with what stands in braces filled in."""
+    return (FOLDER / f"{name}.sql").read_text(encoding="utf-8").format(**values)
 
 
 def rules_sql(policy: Policy) -> str:

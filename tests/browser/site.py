@@ -29,6 +29,7 @@ PAGES = {
     "funnel": "funnel",
     "no_bids": "no_bids",
     "retries": "retries",
+    "whatif": "whatif",
     "breakers": "breakers",
     "limits": "limits",
     "partner": "partner",
