@@ -85,18 +85,25 @@ def headline(view: View, found: Replay) -> None:
     totals = found.totals
     shown = [
         saved(totals),
-        Tile("whatif_time", took(totals["ms_saved"]), metric="whatif.ms_saved", note=tell("whatif.known_time")),
+        Tile(
+            "whatif_time",
+            took(totals["ms_saved"]),
+            metric="whatif.ms_saved",
+            n=totals["attempts_saved"],
+            unit=tell("unit.attempts"),
+            note=tell("whatif.known_time"),
+        ),
         both(totals, "amplification", "calls_sent_before", tell("unit.calls")),
         both(totals, "effective_success", "calls_sent_before", tell("unit.calls")),
         loss(totals, "answered_lost"),
         loss(totals, "bids_lost"),
         loss(totals, "wins_lost"),
-        revenue(totals["revenue_lost"]),
+        revenue(totals),
         late(totals),
-        loss(totals, "unjudged"),
+        loss(totals, "unjudged", "attempts_before"),
     ]
     if totals["blocked"] is not None:
-        shown += [loss(totals, "blocked"), loss(totals, "opened")]
+        shown += [loss(totals, name, "attempts_before") for name in ("blocked", "opened")]
     tiles.show(shown, data.metric_texts(view.snapshot))
 
 
@@ -127,15 +134,29 @@ def both(totals: Row, name: str, whole: str, unit: str) -> Tile:
     )
 
 
-def loss(totals: Row, name: str) -> Tile:
-    """A count."""
-    return Tile(f"whatif_{name}", style.short(totals[name]), metric=f"whatif.{name}")
+def loss(totals: Row, name: str, among: str = "calls") -> Tile:
+    """A count among the calls, or attempts, of the range."""
+    return Tile(
+        f"whatif_{name}",
+        style.short(totals[name]),
+        metric=f"whatif.{name}",
+        n=totals[among],
+        unit=tell("unit.calls" if among == "calls" else "unit.attempts"),
+    )
 
 
-def revenue(amounts: Mapping[str, Decimal]) -> Tile:
+def revenue(totals: Row) -> Tile:
     """Money of the first currency, with that of the others below: amounts of two are never added."""
+    amounts: Mapping[str, Decimal] = totals["revenue_lost"]
     told = [f"{currency} {rounded(amount)}" for currency, amount in amounts.items()] or [tell("flags.no_money")]
-    return Tile("whatif_revenue", markdown(told[0]), metric="whatif.revenue_lost", note="; ".join(told[1:]))
+    return Tile(
+        "whatif_revenue",
+        markdown(told[0]),
+        metric="whatif.revenue_lost",
+        n=totals["wins_lost"],
+        unit=tell("unit.calls"),
+        note="; ".join(told[1:]),
+    )
 
 
 def rounded(amount: Decimal) -> str:
@@ -146,7 +167,14 @@ def rounded(amount: Decimal) -> str:
 def late(totals: Row) -> Tile:
     """Late retries among those saved."""
     note = tell("whatif.judged", n=totals["late_judged"])
-    return Tile("whatif_late", style.short(totals["late_saved"]), metric="whatif.late_saved", note=note)
+    return Tile(
+        "whatif_late",
+        style.short(totals["late_saved"]),
+        metric="whatif.late_saved",
+        n=totals["late_judged"],
+        unit=tell("unit.retries"),
+        note=note,
+    )
 
 
 def percent_of(row: Row, part: str, whole: str) -> str:
@@ -227,8 +255,20 @@ def estimate(view: View, policy: Policy, found: Replay) -> None:
     st.caption(say("whatif.estimate_about"))
     tiles.show(
         [
-            Tile("whatif_added", style.short(told["added"]), metric="whatif.added"),
-            Tile("whatif_unknown", style.short(told["added_unknown"]), metric="whatif.added_unknown"),
+            Tile(
+                "whatif_added",
+                style.short(told["added"]),
+                metric="whatif.added",
+                n=found.totals["calls"],
+                unit=tell("unit.calls"),
+            ),
+            Tile(
+                "whatif_unknown",
+                style.short(told["added_unknown"]),
+                metric="whatif.added_unknown",
+                n=told["added"],
+                unit=tell("unit.retries"),
+            ),
             expected(told, "successes"),
             expected(told, "bids"),
         ],
@@ -247,12 +287,14 @@ def estimate(view: View, policy: Policy, found: Replay) -> None:
 
 def expected(told: Row, name: str) -> Tile:
     """An expected number with the interval around it."""
-    if told[name] is None:
-        why = tell("whatif.not_told" if told["added_known"] else "whatif.never_tried")
-        return Tile(f"whatif_{name}", style.UNKNOWN, metric=f"whatif.{name}", note=why)
-    low, high = (style.short(told[f"{name}_{end}"]) for end in ("low", "high"))
-    note = tell("whatif.interval", low=low, high=high)
-    return Tile(f"whatif_{name}", style.short(told[name]), metric=f"whatif.{name}", note=note)
+    value = style.UNKNOWN
+    note = tell("whatif.not_told" if told["added_known"] else "whatif.never_tried")
+    if told[name] is not None:
+        value = style.short(told[name])
+        low, high = (style.short(told[f"{name}_{end}"]) for end in ("low", "high"))
+        note = tell("whatif.interval", low=low, high=high)
+    unit = tell("unit.retries")
+    return Tile(f"whatif_{name}", value, metric=f"whatif.{name}", n=told["added_known"], unit=unit, note=note)
 
 
 def shaped(row: Row) -> Row:

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from ingest.facts.columns import COLUMNS
-from ingest.models.parts import Parts, quote_name, scan
+from ingest.models.parts import Parts, quote, quote_name, scan
 from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, Cube, Keyed, model_sql
 from ingest.settings import Settings
 from ingest.states import States
+
+#: Facts that a keyed pass takes at once: what its steps hold in memory goes with them.
+SLICE_ROWS = 600_000
 
 #: The hour of a fact.
 _HOUR = f"epoch_us(ts) // {HOUR_US} * {HOUR_US}"
@@ -99,12 +102,48 @@ class Build:
         if also or any(self._count(f"main.stage_{relation}") for relation in keyed.keys):
             self._touch(keyed, also)
             self._inputs(keyed)
-            for step in keyed.steps:
-                self.con.execute(f"create or replace table {keyed.name}.{step} as {model_sql(step)}")
+            slices = self._slices(keyed)
+            if slices == 1:
+                self._steps(keyed)
+            else:
+                self._sliced(keyed, slices)
             for relation in keyed.stored:
                 self._replace(keyed, relation)
         self.con.execute("set search_path = 'main'")
         self.con.execute(f"drop schema {keyed.name} cascade")
+
+    def _steps(self, keyed: Keyed) -> None:
+        for step in keyed.steps:
+            self.con.execute(f"create or replace table {keyed.name}.{step} as {model_sql(step)}")
+
+    def _slices(self, keyed: Keyed) -> int:
+        """In how many slices of its keys a pass is worked out: each of about SLICE_ROWS facts."""
+        if keyed.sliced_by is None:
+            return 1
+        return -(-sum(self._count(f"{keyed.name}.{relation}") for relation in keyed.keys) // SLICE_ROWS) or 1
+
+    def _sliced(self, keyed: Keyed, slices: int) -> None:
+        """The steps over one slice of the keys after another; what they store gathers in files."""
+        folder = self.parts.root / "tmp" / f"{keyed.name}-{self.parts.generation}"
+        folder.mkdir(parents=True)
+        for relation in keyed.keys:
+            kind = "view" if self.first else "table"
+            self.con.execute(f"alter {kind} {keyed.name}.{relation} rename to whole_{relation}")
+        for number in range(slices):
+            for relation in keyed.keys:
+                self.con.execute(
+                    f"create or replace view {keyed.name}.{relation} as select * from {keyed.name}.whole_{relation}"
+                    f" where hash({keyed.sliced_by}) % {slices} = {number}"
+                )
+            self._steps(keyed)
+            for relation in keyed.stored:
+                path = quote(str(folder / f"{relation}-{number}.parquet"))
+                self.con.execute(f"copy {keyed.name}.{relation} to {path} (format parquet)")
+        for step in keyed.steps:
+            self.con.execute(f"drop table {keyed.name}.{step}")
+        for relation in keyed.stored:
+            every = quote(str(folder / f"{relation}-*.parquet"))
+            self.con.execute(f"create view {keyed.name}.{relation} as select * from read_parquet({every})")
 
     def _touch(self, keyed: Keyed, also: Sequence[str]) -> None:
         picked = []
@@ -245,7 +284,9 @@ class Build:
                 self.con.execute(f"drop view {base}")
 
     def _hours(self, sql: str) -> set[int]:
-        return {int(row[0]) for row in self.con.execute(sql).fetchall() if row[0] is not None}
+        """The hours that `sql` selects, but for those whose facts are gone."""
+        found = {int(row[0]) for row in self.con.execute(sql).fetchall() if row[0] is not None}
+        return {hour for hour in found if hour >= self.parts.frozen_us}
 
     def _count(self, relation: str) -> int:
         row = self.con.execute(f"select count(*) from {relation}").fetchone()

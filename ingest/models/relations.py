@@ -23,7 +23,7 @@ class Keyed:
     """Models recomputed together for the touched keys.
 
     `keys` names the key columns and gives their SQL over each fact relation; a fact whose `needed` key is NULL
-    stands alone. `beside` names, by relation, the SQL of a second key that pulls in further facts to judge by: they
+    stands alone. Facts of one key agree in `sliced_by`, SQL over them by which a large pass is cut. `beside` names, by relation, the SQL of a second key that pulls in further facts to judge by: they
     are read with the others, but their own rows are not made again.
     """
 
@@ -32,6 +32,7 @@ class Keyed:
     keys: dict[str, dict[str, str]]
     steps: tuple[str, ...]
     stored: tuple[str, ...]
+    sliced_by: str | None = None
     beside: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -78,6 +79,7 @@ EXCHANGE = Keyed(
         "chain_ends",
     ),
     stored=("calls", "retries", "auction_stages", "deliveries", "chain_steps", "chain_ends"),
+    sliced_by="auction_id",
 )
 
 ORDERS = Keyed(
@@ -92,6 +94,7 @@ ORDERS = Keyed(
     },
     steps=("order_posts", "orders", "order_retries"),
     stored=("orders", "order_retries"),
+    sliced_by="external_order_id",
 )
 
 CONVERSIONS = Keyed(

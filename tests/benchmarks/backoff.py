@@ -183,7 +183,7 @@ def moments(rng: Random, name: str, retries: int) -> list[tuple[int, int]]:
     for origin in range(retries):
         failed = rng.randrange(span)
         if name == "outages" and rng.random() < 0.7:
-            failed = failed % 5 * (span // 5) + rng.randrange(3 * second)
+            failed = Random(span + failed % 5).randrange(span) + rng.randrange(3 * second)
         again = failed + int(1_000 * (noise(rng) + 200))
         if name == "fixed second":
             again = failed + second + int(1_000 * noise(rng))
