@@ -229,7 +229,10 @@ class Build:
         old = scan(self.parts.root, before or self.parts.empty("breaker_states"))
         self.con.execute(f"create or replace temp table changed as {_CHANGED.format(old=old)}")
         span = self.con.execute("select min(from_us), max(to_us) from changed").fetchall()[0]
-        if span[0] is not None or not before:
+        states = "select partner, node, state, us, place from"
+        if self.con.execute(
+            f"({states} breaker_states except {states} {old}) union all ({states} {old} except {states} breaker_states)"
+        ).fetchone():
             self.parts.replace("breaker_states", "select * from breaker_states")
         if span[0] is None or self.first:
             return False

@@ -1,8 +1,9 @@
-"""Reported breaker states, per partner and node, from breaker events or from the marks on attempts."""
+"""Breaker states, the expected beside the reported: per partner and node, from events or the marks on attempts."""
 
 from dataclasses import dataclass
 
 from .calls import Model, attempt_order, is_sent
+from .expected import expected
 from .lines import Row
 from .outcomes import FAILURE
 from .selection import Selection, ordered
@@ -19,6 +20,10 @@ class Interval:
 
     def holds(self, ts: int) -> bool:
         return self.start <= ts and (self.end is None or ts < self.end)
+
+    def held_before(self, ts: int) -> bool:
+        """Whether it held just before an instant: what changes at that instant does not count yet."""
+        return self.start < ts and (self.end is None or ts <= self.end)
 
     def overlaps(self, selection: Selection) -> bool:
         """Whether any of it lies in the range; one that is still so has no end."""
@@ -64,20 +69,32 @@ def node_intervals(node: str | None, attempts: list[Row], events: list[Row]) -> 
     return intervals(first_seen, before, [(event["ts"], event["state_to"]) for event in own])
 
 
-def breakers(model: Model, selection: Selection) -> list[Row]:
-    """Rows of kind `reported`; an interval that overlaps the range is kept whole, with all its attempts."""
+def reported(model: Model) -> dict[tuple[str, str | None], list[Interval]]:
+    """The reported states of every partner and node of which anything tells one."""
     facts = model.facts
-    rows: list[Row] = []
+    found: dict[tuple[str, str | None], list[Interval]] = {}
     for partner in {row["partner"] for row in facts.attempts + facts.breaker_events}:
         attempts = sorted((row for row in facts.attempts if row["partner"] == partner), key=attempt_order)
         events = sorted((row for row in facts.breaker_events if row["partner"] == partner), key=lambda row: row["ts"])
         told = bool(events) or any(row["breaker"] is not None for row in attempts)
-        if not told or not selection.of(partner):
-            continue
-        for node in nodes_of(attempts, events):
-            own = [row for row in attempts if row["node"] == node]
-            found = node_intervals(node, own, events)
-            rows += [_row(partner, node, interval, own) for interval in found if interval.overlaps(selection)]
+        if told:
+            for node in nodes_of(attempts, events):
+                own = [row for row in attempts if row["node"] == node]
+                found[partner, node] = node_intervals(node, own, events)
+    return found
+
+
+def breakers(model: Model, selection: Selection) -> list[Row]:
+    """Rows of both kinds; an interval that overlaps the range is kept whole, with all its attempts."""
+    rows: list[Row] = []
+    for (partner, node), intervals_of_node in reported(model).items():
+        if selection.of(partner):
+            own = [row for row in model.facts.attempts if (row["partner"], row["node"]) == (partner, node)]
+            kept = [interval for interval in intervals_of_node if interval.overlaps(selection)]
+            rows += [_row(partner, node, interval, own) for interval in kept]
+    for partner in {row["partner"] for row in model.facts.attempts}:
+        if selection.of(partner):
+            rows += expected(model, selection, partner)
     return ordered(rows, "partner", "node", "kind", "from")
 
 

@@ -1,5 +1,6 @@
 """Auctions, calls and notices, joined over all data: the state that every table about calls selects from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -12,19 +13,34 @@ NOTICE_BEFORE, NOTICE_AFTER = 7 * DAY, 60_000_000
 RESERVE_MS = 40
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Settings of the reference breaker of one partner."""
+
+    window_s: int = 30
+    min_attempts: int = 20
+    failure_share: float = 0.5
+    open_s: int = 30
+
+
 def is_sent(attempt: Row) -> bool:
     return attempt["outcome"] not in NOT_SENT
 
 
 @dataclass
 class Auction:
-    """What the auction events of one id say: its own instant, the first tmax and the first winner known."""
+    """What the auction events of one id say: its own instant, the first tmax, winner and place known.
+
+    A source or placement that no event told is that of the first attempt.
+    """
 
     auction_id: str
     ts: int | None = None
     tmax_ms: Decimal | None = None
     winner: str | None = None
     winner_ts: int = 0
+    source: str | None = None
+    placement: str | None = None
     calls: list["Call"] = field(default_factory=list)
 
     @property
@@ -103,14 +119,20 @@ def attempt_order(attempt: Row) -> tuple[Any, ...]:
 
 
 class Model:
-    """The facts, joined."""
+    """The facts, joined; `breakers` are the limits by partner, those under None of every other."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, breakers: Mapping[str | None, Limits] | None = None) -> None:
         self.facts = facts
+        self.breakers = {None: Limits()} if breakers is None else breakers
         self.auctions: dict[str, Auction] = {}
         for row in sorted(facts.auctions, key=lambda row: int(row["ts"])):
             self._read_auction(row)
         self.calls = self._group_calls()
+        for auction in self.auctions.values():
+            if auction.calls:
+                first = min((call.attempts[0] for call in auction.calls), key=attempt_order)
+                auction.source = auction.source or first["source"]
+                auction.placement = auction.placement or first["placement"]
         self.notices = self._read_notices()
         for auction in self.auctions.values():
             won = self._call_of(auction.auction_id, auction.winner, auction.winner_ts)
@@ -128,6 +150,7 @@ class Model:
             auction.tmax_ms = row["tmax_ms"]
         if auction.winner is None and row["winner"] is not None:
             auction.winner, auction.winner_ts = row["winner"], row["ts"]
+        auction.source, auction.placement = auction.source or row["source"], auction.placement or row["placement"]
 
     def _group_calls(self) -> list[Call]:
         calls: list[Call] = []

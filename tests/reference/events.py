@@ -1,4 +1,8 @@
-"""Strategies of single events, as dictionaries whose `at` is in microseconds from the base of the log."""
+"""Strategies of single events, as dictionaries whose `at` is in microseconds from the base of the log.
+
+Two keys are written in other words: `skew` (microseconds) as an `x_timestamp` so much after the event, and
+`retry_at` (seconds) as a `retry_after` that names a date so much after it.
+"""
 
 import json
 import math
@@ -36,7 +40,8 @@ def number(*values: float) -> Values:
     return st.sampled_from(values).flatmap(lambda value: one(value, str(value), float(value)))
 
 
-MILLIS = number(0, 10, 100, 120.5, 130, 160, 220, 260, 300)
+MILLIS = number(0, 10, 100, 120.5, 130, 140, 140.5, 160, 220, 260, 300)
+WAITS = one("23", 5, 1, 0, 3600, "Mon, 14 Sep 2026 00:00:30 GMT", "-3", "1.5", "soon")
 BIDS = one(
     {"price": 1.25}, {"price": "0.5"}, {"price": 0, "dealid": "d"}, {"price": 0}, {"price": 0, "dealid": ""},
     {"price": -1}, {"price": "much"}, {"price": None}, {"price": True}, {},
@@ -100,28 +105,30 @@ ATTEMPT = {
     "request_id": one("r1", "r2"),
     "tmax_ms": MILLIS,
     "budget_ms": number(200, 300),
-    "timeout_ms": number(120),
+    "timeout_ms": number(100, 120),
     "elapsed_ms": MILLIS,
     "latency_ms": MILLIS,
     "currency": one("USD", "EUR"),
     "reject_reason": one("below_floor", "blocked"),
     "breaker": one("closed", "open", "half_open"),
     "node": one("n1", "n2"),
-    "source": one("s1"),
     "region": one("eu"),
-    "retry_after": one("23", 5, "Mon, 14 Sep 2026 00:00:30 GMT", "-3", "1.5", "soon"),
+    "retry_after": WAITS,
     "backoff_ms": number(50),
     "user_agent": one("ignored"),
 }
 
 
-def _attempt(at: int, auction: Any, partner: str, columns: Row, shape: Row) -> Row:
+PLACES = one({}, {}, {}, {"source": "s1"}, {"source": "s1", "placement": "x"}, {"source": "s2", "placement": "x"})
+
+
+def attempt(at: int, auction: Any, partner: str, columns: Row, shape: Row) -> Row:
     return {"event": "attempt", "at": at, "auction_id": auction, "partner": partner, **columns, **shape}
 
 
 def attempts() -> Events:
-    columns = st.fixed_dictionaries({}, optional=ATTEMPT)
-    return st.builds(_attempt, offsets(), one(*AUCTIONS), one(*PARTNERS), columns, SHAPES)
+    columns = st.builds(dict.__or__, st.fixed_dictionaries({}, optional=ATTEMPT), PLACES)
+    return st.builds(attempt, offsets(), one(*AUCTIONS), one(*PARTNERS), columns, SHAPES)
 
 
 def notices() -> Events:
@@ -147,6 +154,8 @@ def auctions() -> Events:
         {"event": st.just("auction"), "at": offsets(), "auction_id": one(*AUCTIONS)},
         optional={
             "winner": one(*PARTNERS, None),
+            "source": one("s1", "s2"),
+            "placement": one("x", "y"),
             "tmax_ms": number(200, 300.5),
             "imps": number(1),
             "http_status": one(200, 204, 400),
@@ -173,74 +182,41 @@ REPLIES = st.one_of(
     st.builds(lambda known: {"http_status": 200, "accepted": known}, one(True, False, "false", "true", None)),
 )
 POSTBACK = {
-    "endpoint": one("/api/v1/postback", "/r/x"),
+    "endpoint": one("/api/v1/postback", "/api/v1/exchange", "/r/x", "/p/x"),
     "event_type": one("sale", "lead"),
     "external_order_id": one("o1", "o2"),
     "conversion_id": one(778, "778", "779"),
     "duplicate": one(True, False),
     "click_id": one("c1", "c2"),
     "latency_ms": MILLIS,
-    "retry_after": one("23", "-3"),
-    "limit": number(600),
-    "window_s": number(60),
+    "retry_after": WAITS,
+    "limit": number(600, 2, 3, 0),
+    "window_s": number(60, 10, 3600, 0),
     "signature_hash": one("s1", "s2"),
-    "amount": one(9.5, "12"),
+    "amount": one(9.5, "9.5", "12"),
+    "currency": one("USD", "EUR"),
+    "idempotency_key": one("i1", "i2"),
+    "idempotent_replay": one(True, False),
+    "body_hash": one("b1", "b1", "b2"),
+    "client_hash": one("h1", "h2"),
+    "skew": one(0, 1_000_000, -299_999_999, 300_000_000, 300_000_001, -300_000_000, -300_000_001, -DAY),
 }
 
 
-def _postback(at: int, key: str, columns: Row, reply: Row) -> Row:
-    return {"event": "postback", "at": at, "key_id": key, "tenant": TENANTS[key], **columns, **reply}
+def postback(at: int, key: str, tenant: str | None, columns: Row, reply: Row) -> Row:
+    """A postback; a `tenant` of `own` is the usual one of its key."""
+    tenant = TENANTS[key] if tenant == "own" else tenant
+    return {"event": "postback", "at": at, "key_id": key, "tenant": tenant, **columns, **reply}
 
 
 def postback_events() -> Events:
     columns = st.fixed_dictionaries({}, optional=POSTBACK)
-    return st.builds(_postback, offsets(), one(*KEYS), columns, REPLIES)
+    tenants = one(*["own"] * 6, "t2", None)
+    return st.builds(postback, offsets(), one(*KEYS), tenants, columns, REPLIES)
 
 
 def exchange_events() -> Events:
     return st.one_of(attempts(), attempts(), attempts(), notices(), notices(), auctions(), breaker_events())
-
-
-@st.composite
-def bursts(draw: st.DrawFn, exchange: bool, postbacks: bool) -> list[Row]:
-    """Several attempts of one call or postbacks of one order, sometimes so many that a flag is raised."""
-    is_call = exchange and (not postbacks or draw(st.booleans()))
-    first = draw(attempts() if is_call else postback_events())
-    if not is_call:
-        first |= {"event_type": "sale", "external_order_id": draw(one("o1", "o2"))}
-    step = draw(one(0, 1_000, 40_000))
-    if draw(st.integers(0, 9)) == 9:
-        return [{**first, "at": first["at"] + place * 1_000} for place in range(draw(one(11, 12, 53)))]
-    kept = {key: first[key] for key in first if key in ("event", "auction_id", "partner", "node", "key_id", "tenant")}
-    burst = [first]
-    for place in range(1, draw(st.integers(2, 5))):
-        columns = draw(st.fixed_dictionaries({}, optional=ATTEMPT if is_call else POSTBACK))
-        shape = draw(SHAPES if is_call else REPLIES)
-        order = {} if is_call else {key: first[key] for key in ("event_type", "external_order_id")}
-        burst.append({**columns, **shape, **kept, **order, "at": first["at"] + place * step})
-    if is_call and draw(st.booleans()):
-        burst.append({**kept, "at": first["at"] + 200_000, "not_sent": draw(one("no_time", "limit"))})
-    return burst
-
-
-@st.composite
-def journeys(draw: st.DrawFn, postbacks: bool) -> list[Row]:
-    """One call that bids, at once or on a retry, and what may follow: notices, a click, its conversion."""
-    start, auction, partner = draw(offsets()), draw(one(*AUCTIONS)), draw(one(*PARTNERS))
-    shapes = [*draw(st.lists(FAILURES, max_size=2)), draw(OFFERS)]
-    columns = [draw(st.fixed_dictionaries({}, optional=ATTEMPT)) for _ in shapes]
-    journey = [
-        _attempt(start + place * 40_000, auction, partner, some, shape)
-        for place, (some, shape) in enumerate(zip(columns, shapes, strict=True))
-    ]
-    for place, kind in enumerate(("win", "billing", "impression", "click")[: draw(st.integers(0, 4))]):
-        notice = {"event": kind, "at": start + (place + 1) * 1_000_000, "auction_id": auction, "imp_id": "1"}
-        told = {"partner": partner} if draw(st.booleans()) else {}
-        notice |= told | {"price": draw(one(1.25, "2.5", "${AUCTION_PRICE}")), "click_id": draw(one("c1", "c2"))}
-        journey.append(notice)
-    if postbacks and draw(st.booleans()):
-        journey.append(draw(postback_events()) | {"click_id": draw(one("c1", "c2")), "external_order_id": "o1"})
-    return journey
 
 
 @st.composite
@@ -259,4 +235,5 @@ def spoilt(draw: st.DrawFn, event: Row) -> Row:
         bad += [-3, "-0.5", False]
     if cast is to_money:
         bad += ["${AUCTION_PRICE}", True]
-    return {**event, key: draw(st.sampled_from(bad))}
+    kept = {name: value for name, value in event.items() if name != {"x_timestamp": "skew"}.get(key)}
+    return {**kept, key: draw(st.sampled_from(bad))}

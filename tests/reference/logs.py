@@ -6,17 +6,20 @@ order equal instants would leave undecided are moved apart, and equal `event_id`
 """
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from .events import KEYS, PARTNERS, bursts, exchange_events, journeys, offsets, postback_events, spoilt
+from .events import ATTEMPT, KEYS, PARTNERS, POSTBACK, exchange_events, offsets, postback_events, spoilt
 from .lines import DAY, Row, load, read_event
+from .scenes import budgets, bursts, floods, journeys, queues, repeats, storms, waits
 from .ties import undecided
 from .values import EPOCH, micros, parse_json
 
 BASE = micros(datetime(2026, 9, 14, tzinfo=UTC))
-LIMIT = 60
+LIMIT = 90
+COLUMNS = sorted({*ATTEMPT, *POSTBACK, "source", "placement", "winner", "price", "imp_id", "tenant", "body"})
 BROKEN = (
     b'{"event":"attempt","ts":"2026-09-14T00:00:00Z","auction_id":"a1"',
     b'{"event":"attempt","ts":"2026-09-14T00:00:00Z","auction_id":"a1","partner":"p","http_status":204}TRAILER',
@@ -71,8 +74,15 @@ def stamp(instant: int, shape: int) -> str | int | float:
 
 def render(event: Row, shape: int = 0) -> bytes:
     """The line of an event, whose `at` is in microseconds from the base."""
-    known = {"event": event["event"], "ts": stamp(BASE + event["at"], shape)}
-    return json.dumps(known | {key: value for key, value in event.items() if key not in known | {"at": 0}}).encode()
+    instant = BASE + event["at"]
+    known = {"event": event["event"], "ts": stamp(instant, shape)}
+    if "skew" in event:
+        known["x_timestamp"] = stamp(instant + event["skew"], shape + 7)
+    if "retry_at" in event:
+        date = EPOCH + timedelta(seconds=instant // 1_000_000 + event["retry_at"])
+        known["retry_after"] = date.strftime("%a, %d %b %Y %H:%M:%S GMT")
+    others = event.keys() - known.keys() - {"at", "skew", "retry_at"}
+    return json.dumps(known | {key: event[key] for key in event if key in others}).encode()
 
 
 def settle(events: list[Row]) -> list[Row]:
@@ -91,23 +101,35 @@ def settle(events: list[Row]) -> list[Row]:
 
 
 @st.composite
-def logs(draw: st.DrawFn, exchange: bool = True, postbacks: bool = True, broken: bool = True) -> list[bytes]:
-    """The lines of a log, without line ends; at least one of them is a fact, and at most some 60."""
+def logs(
+    draw: st.DrawFn, exchange: bool = True, postbacks: bool = True, broken: bool = True, storm: int = 0
+) -> list[bytes]:
+    """The lines of a log, without line ends; at least one of them is a fact, and at most some 90.
+
+    With `storm` most of it is attempts that are to open a breaker which wants so many.
+    """
     single = [exchange_events()] * exchange + [postback_events()] * postbacks
-    several = [bursts(exchange, postbacks)] + [journeys(postbacks)] * exchange
-    parts = st.one_of(*[part.map(lambda event: [event]) for part in single], *several)
-    least = draw(st.sampled_from([1, 1, 6]))
-    drawn = [event for part in draw(st.lists(parts, min_size=least, max_size=24)) for event in part][:LIMIT]
-    events = settle([draw(spoilt(event)) if draw(st.integers(0, 9)) == 9 else event for event in drawn])
+    several = [*[bursts(exchange, postbacks)] * 2, waits(exchange, postbacks)]
+    several += [journeys(postbacks), queues(), budgets()] * exchange + [repeats(), floods()] * postbacks
+    parts = st.one_of(*[part.map(lambda event: [event]) for part in single * 2], *several)
+    least, most = draw(st.sampled_from([(1, 1), (2, 4), *[(6, 24)] * 4]))
+    first: list[list[Row]] = []
+    if storm:
+        first, least, most = draw(st.lists(storms(storm), min_size=1, max_size=2)), 0, 4
+    drawn = [event for part in [*first, *draw(st.lists(parts, min_size=least, max_size=most))] for event in part]
+    gone = draw(st.sets(st.sampled_from(COLUMNS), max_size=8)) if draw(st.booleans()) else set()
+    kept = [{key: value for key, value in event.items() if key not in gone} for event in drawn[:LIMIT]]
+    events = settle([draw(spoilt(event)) if draw(st.integers(0, 9)) == 9 else event for event in kept])
+    has_ids = draw(st.booleans())
     lines: list[bytes] = []
     for number, event in enumerate(events):
-        if event["event"] not in ("auction", "breaker") and draw(st.integers(0, 7)) == 7:
+        if has_ids and event["event"] not in ("auction", "breaker") and draw(st.integers(0, 7)) == 7:
             event["event_id"] = f"{event['event']}-{number}" if draw(st.booleans()) else str(number)
         lines.append(render(event, draw(st.integers(0, 13))))
     for line in draw(st.lists(st.sampled_from(lines), max_size=3)):
         lines.insert(draw(st.integers(0, len(lines))), line)
-    extra = st.lists(st.sampled_from(BROKEN + BLANK), max_size=4) if broken else st.just([])
-    for line in draw(extra):
+    is_broken = broken and draw(st.integers(0, 2)) == 2
+    for line in draw(st.lists(st.sampled_from(BROKEN + BLANK), max_size=4)) if is_broken else []:
         lines.insert(draw(st.integers(0, len(lines))), line)
     return lines
 
@@ -126,10 +148,11 @@ def _file(lines: list[bytes], end: bytes) -> bytes:
 def splits(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
     """The lines in another order in one to four files, none of which is refused, a copy or a beginning of another."""
     mixed = draw(st.permutations(lines))
-    cuts = sorted(draw(st.lists(st.integers(0, len(mixed)), max_size=3)))
+    number = draw(st.sampled_from([3, 2, 1, 0]))
+    cuts = sorted(draw(st.lists(st.integers(0, len(mixed)), min_size=number, max_size=number)))
     pieces = [mixed[start:end] for start, end in zip([0, *cuts], [*cuts, len(mixed)], strict=True) if start < end]
     ends = [draw(st.sampled_from([b"\n", b"\n", b"\r\n"])) for _ in pieces]
-    if all(any(b'"event_id"' not in line and is_fact(line) for line in piece) for piece in pieces):
+    if all(is_fact(line) for line in mixed):
         files = [_file(piece, end) for piece, end in zip(pieces, ends, strict=True)]
         if not any(one is not other and other.startswith(one) for one in files for other in files):
             return files
@@ -137,9 +160,13 @@ def splits(draw: st.DrawFn, lines: list[bytes]) -> list[bytes]:
 
 
 @st.composite
-def filters(draw: st.DrawFn) -> tuple[int | None, int | None, list[str] | None]:
-    """(frm, to, partners) for `table`: edges on, just before and just after events, or none."""
-    near = st.builds(lambda at, by: BASE + at + by, offsets(), st.sampled_from([0, 0, 1, 1_000, -1]))
+def filters(draw: st.DrawFn, lines: Sequence[bytes] = ()) -> tuple[int | None, int | None, list[str] | None]:
+    """(frm, to, partners) for `table`: edges on, just before and just after events, those of `lines`, or none."""
+    facts = load([b"".join(line + b"\n" for line in lines)])
+    stored = (facts.attempts, facts.auctions, facts.notices, facts.breaker_events, facts.postbacks)
+    instants = [row["ts"] for rows in stored for row in rows]
+    places = offsets().map(lambda at: BASE + at) | st.sampled_from(instants or [BASE])
+    near = st.builds(int.__add__, places, st.sampled_from([0, 0, 1, 1_000, -1]))
     edge = st.one_of(st.none(), st.none(), near)
     frm, to = draw(edge), draw(edge | st.just(BASE + 8 * DAY))
     if frm is not None and to is not None and frm >= to:

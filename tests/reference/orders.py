@@ -52,6 +52,11 @@ class Order:
     postbacks: list[Row]
 
     @property
+    def key(self) -> tuple[str, str | None, str]:
+        first = self.postbacks[0]
+        return owner(first), first["event_type"], str(first["external_order_id"])
+
+    @property
     def start(self) -> int:
         return int(self.postbacks[0]["ts"])
 
@@ -64,6 +69,15 @@ class Order:
         """The postbacks up to and with the first acceptance."""
         until = next((place for place, row in enumerate(self.postbacks, start=1) if is_accepted(row)), None)
         return self.postbacks[:until]
+
+    @property
+    def accepted(self) -> list[Row]:
+        return [row for row in self.postbacks if is_accepted(row)]
+
+    @property
+    def conversion_ids(self) -> list[str]:
+        """The different ones that accepted replies gave."""
+        return sorted({row["conversion_id"] for row in self.accepted} - {None})
 
 
 def read_orders(postbacks: list[Row]) -> list[Order]:

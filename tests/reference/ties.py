@@ -21,7 +21,7 @@ def undecided(one: Row, other: Row) -> bool:
     if kinds == {"breaker"}:
         return _differ(one, other, same=("partner", "node"), by=("state_from", "state_to"))
     if kinds == {"auction"}:
-        return _differ(one, other, same=("auction_id",), by=("winner", "tmax_ms"))
+        return _differ(one, other, same=("auction_id",), by=("winner", "tmax_ms", "source", "placement"))
     return _differ(one, other, same=("auction_id",), by=("price", "currency", "loss_reason"))
 
 
@@ -30,23 +30,26 @@ def _differ(one: Row, other: Row, same: tuple[str, ...], by: tuple[str, ...]) ->
 
 
 def _attempts(one: Row, other: Row) -> bool:
+    if _differ(one, other, same=("auction_id",), by=("source", "placement")):
+        return True
     if one["partner"] != other["partner"]:
         return False
     marks = {mark(one), mark(other)} - {None}
     if one["node"] == other["node"] and len(marks) == 2:
         return True
-    if one["auction_id"] != other["auction_id"] or one["attempt"] != other["attempt"]:
+    if any(one[key] != other[key] for key in ("auction_id", "attempt", "request_id")):
         return False
-    if None in (one["request_id"], other["request_id"]) or one["request_id"] == other["request_id"]:
-        ranked = is_sent(one) and is_sent(other) and rank(one["outcome"]) != rank(other["outcome"])
-        return not ranked or one["request_id"] != other["request_id"]
-    return False
+    return not (is_sent(one) and is_sent(other) and rank(one["outcome"]) != rank(other["outcome"]))
 
 
 def _postbacks(one: Row, other: Row) -> bool:
     conversions = [None if row["conversion_id"] is None else (owner(row), row["conversion_id"]) for row in (one, other)]
     same_order = order_key(one) is not None and order_key(one) == order_key(other)
     same_conversion = conversions[0] is not None and conversions[0] == conversions[1]
+    if one["key_id"] == other["key_id"]:
+        used = [key for key in ("signature_hash", "idempotency_key") if one[key] is not None and one[key] == other[key]]
+        if used:
+            return True
     if not same_order and not same_conversion:
         return False
     return one["key_id"] != other["key_id"] or is_accepted(one) == is_accepted(other)

@@ -97,6 +97,14 @@ def to_retry_after(value: Any) -> str:
     return text
 
 
+def wait_us(text: str, since: int) -> int:
+    """What a `Retry-After` asks for, in microseconds from the instant `since`; a date that is past asks for 0."""
+    if re.fullmatch(r"[0-9]+", text):
+        return int(text) * 1_000_000
+    date = datetime.strptime(text, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+    return max(0, micros(date) - since)
+
+
 STAMP = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)", re.ASCII
 )
