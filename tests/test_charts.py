@@ -180,6 +180,16 @@ def test_breakers_draw_closed_and_cut_to_the_range() -> None:
     assert list(marks.x) == [NOON + timedelta(hours=1)]
 
 
+def test_the_reference_breaker_has_a_lane_of_its_own_above_the_reported() -> None:
+    rows = [
+        interval("closed", NOON, None),
+        interval("open", NOON, None) | {"kind": "expected", "node": None},
+        interval("closed", NOON, None) | {"partner": "b"},
+    ]
+    figure = breakers.timeline(rows, NOON, HOURS[1], {})
+    assert list(figure.layout.yaxis.ticktext) == ["expected · a", "a · n1", "b · n1"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [
@@ -198,7 +208,7 @@ def test_durations_read_as_people_say_them(seconds: float, shown: str) -> None:
 
 def interval(state: str, begin: datetime, end: datetime | None) -> dict[str, Any]:
     return {
-        "partner": "a", "node": "n1", "state": state, "from": begin, "to": end,
+        "partner": "a", "node": "n1", "kind": "reported", "state": state, "from": begin, "to": end,
         "attempts": 5, "failures": 1, "blocked": 0,
     }  # fmt: skip
 
