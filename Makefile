@@ -53,13 +53,14 @@ if ! $(find_chromium); then \
 fi
 endef
 
-.PHONY: help demo test check lint bench screenshots lock clean setup setup-dev chromium
+.PHONY: help demo test check lint bench soak screenshots lock clean setup setup-dev chromium
 
 help:
 	@echo "make demo         set up, load the sample and serve the dashboard on it"
 	@echo "make test         set up and run every check and test, browser tests included"
 	@echo "make check        the fast part of that: lint, types, import contracts, quick tests"
 	@echo "make bench        measure speed and memory"
+	@echo "make soak         kill a thousand loads, read a million broken lines"
 	@echo "make screenshots  every page in both themes and two widths, into artifacts/"
 	@echo "make lock         resolve requirements*.txt anew from pyproject.toml"
 	@echo "make clean        remove the environment, builds, caches and artifacts (never a warehouse)"
@@ -81,6 +82,10 @@ lint: setup-dev
 
 bench: setup-dev
 	$(BIN)/python -m tests.benchmarks $(ARGS)
+
+soak: setup-dev
+	$(BIN)/python -m tests.crash "$$(mktemp -d)/soak" --kills 1000 $(ARGS)
+	$(BIN)/python -m tests.fuzz 1000000
 
 screenshots: setup-dev chromium
 	$(BIN)/python -m pytest -m browser -k screenshot $(ARGS)

@@ -40,23 +40,38 @@ def ingest(
     ] = None,
     dedup: Annotated[bool, typer.Option("--dedup", help="Drop lines whose bytes were seen before.")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on: load what comes, until SIGTERM or Ctrl-C; --json gives a line a load.")
+        bool,
+        typer.Option("--follow", help="Go on: load what comes, until SIGTERM or Ctrl-C; --json gives a line a load."),
     ] = False,
     every: Annotated[float, typer.Option(min=0.1, help="With --follow: seconds between loads at least.")] = 2.0,
+    keep_days: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Keep the events of N whole UTC days before the newest one's. Of older days the roll-ups stay: ranges"
+            " of whole hours answer as before; single attempts, postbacks and orders, windows, Retry-After, signatures"
+            " and back-off are unknown there. Lines from before those days become rejects.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Load what is new in logs, and publish it as one snapshot."""
     from ingest.errors import InputError
     from ingest.load import Options
     from ingest.load import ingest as run
+    from ingest.progress import shown_steps
 
     if zone is not None and not _is_zone(zone):
         raise InputError(f"--zone {zone}: no such zone; give a name like Europe/Kyiv")
     if follow:
-        _follow(paths, warehouse, Options(log_format, zone, dedup), every, as_json=as_json)
+        _follow(paths, warehouse, Options(log_format, zone, dedup, keep_days), every, as_json=as_json)
         return
 
-    report = run(paths, warehouse, Options(log_format, zone, dedup), lambda file: _tell(file, as_json=as_json))
+    with shown_steps() as on_step:
+        report = run(paths, warehouse, Options(log_format, zone, dedup, keep_days), on_step=on_step)
+    for file in report.files:
+        _tell(file, as_json=as_json)
     if not report.files:
         _say(f"{', '.join(paths)}: nothing to load there; name files, or folders that hold some")
     if as_json:
@@ -117,14 +132,14 @@ def formats(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
 
 @app.command(epilog="Example: retrylens verify --warehouse warehouse")
 def verify(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
-    """Check that the snapshot's files are there and whole, and that every line is accounted for."""
+    """Check that files are as they were written, that lines are accounted for, that models agree with the facts."""
     from ingest.verify import verify as run
 
     faults = run(warehouse)
     for fault in faults:
         typer.echo(plain(fault))
     if faults:
-        _say(f"{warehouse}: {len(faults)} faults; restore the named files, or load the logs into a new warehouse")
+        _say(f"{warehouse}: {len(faults)} {'fault' if len(faults) == 1 else 'faults'}")
         raise typer.Exit(1)
     typer.echo(f"{warehouse}: sound")
 

@@ -3,7 +3,9 @@
 RetryLensError
 ├── UserError           one line: what, where, what to do; the command ends with `exit_code`
 │   ├── InputError      wrong usage, or input that does not exist (2)
-│   └── BusyError       another ingest holds the warehouse (1)
+│   │   └── NewerVersion a snapshot that a newer RetryLens wrote
+│   ├── BusyError       another ingest holds the warehouse (1)
+│   └── StorageError    the disk of the warehouse is full, or fails (1)
 └── Refused             one file cannot be loaded as it is; the others go on
 """
 
@@ -27,8 +29,18 @@ class InputError(UserError):
     """Wrong usage, or input that does not exist."""
 
 
+class NewerVersion(InputError):
+    """A snapshot that a newer RetryLens wrote."""
+
+
 class BusyError(UserError):
     """The warehouse is held by another writer."""
+
+    exit_code = 1
+
+
+class StorageError(UserError):
+    """The disk of the warehouse is full, or fails; what was published stands."""
 
     exit_code = 1
 

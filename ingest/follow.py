@@ -17,7 +17,7 @@ from pathlib import Path
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from ingest.errors import BusyError, InputError
+from ingest.errors import BusyError, InputError, StorageError
 from ingest.load import Options, Patience, ingest
 from ingest.report import RunReport
 from ingest.sources.discover import STDIN
@@ -117,7 +117,7 @@ class Follower:
     def _load(self) -> None:
         try:
             report = ingest(self._paths, self._warehouse, self._options, patience=self._patience)
-        except BusyError as error:
+        except (BusyError, StorageError) as error:
             self._on_wait(str(error))
             return
         if report.files:

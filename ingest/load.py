@@ -9,36 +9,38 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
 
+from ingest.compact import compact
 from ingest.dictionary import load_outcomes
 from ingest.errors import InputError, Refused
 from ingest.facts.store import write_facts
 from ingest.flag_history import update_history
 from ingest.formats.registry import guess, guess_columns, list_formats, load_format, open_as
 from ingest.formats.spec import Format, State
+from ingest.keep import drop_days, horizon, reject_old
 from ingest.models.build import Build
 from ingest.models.empty import write_empty
 from ingest.models.parts import Part, Parts, quote
 from ingest.models.relations import FACTS, model_sql
+from ingest.progress import Meter, OnStep, no_step
 from ingest.repeated import drop_repeated_ids, drop_repeated_lines, mended_by_file
 from ingest.report import FileReport, RunReport
 from ingest.rows.cells import whole_records
 from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.parquet import parquet_columns
 from ingest.settings import STORED, Settings, load_settings
-from ingest.snapshot.current import SCHEMA_VERSION
+from ingest.snapshot.current import SCHEMA_VERSION, read_state
 from ingest.snapshot.current import State as Published
-from ingest.snapshot.current import read_state
 from ingest.snapshot.lock import writer_lock
 from ingest.snapshot.publish import Publication, publish
 from ingest.snapshot.sweep import sweep
-from ingest.sources import FileState, Found, Known, Reading, Tail, discover, file_state, last_line_end
+from ingest.sources import FileState, Found, Known, Limits, Reading, Tail, discover, file_state, last_line_end
 
 #: Names of `evidence` with the staged rows that prove them.
 EVIDENCE = {
@@ -57,11 +59,15 @@ EVIDENCE = {
 
 @dataclass(frozen=True)
 class Options:
-    """How to read: `format` is a name or a file (None: guess), `zone` places times without an offset."""
+    """How to read: `format` is a name or a file (None: guess), `zone` places times without an offset.
+
+    `keep_days` whole days before the newest event's are kept (None: as the settings say).
+    """
 
     format: str | None = None
     zone: str | None = None
     dedup: bool = False
+    keep_days: int | None = None
 
 
 @dataclass
@@ -92,10 +98,10 @@ def ingest(
     paths: Sequence[str],
     warehouse: Path,
     options: Options = Options(),
-    on_file: Callable[[FileReport], None] = lambda report: None,
     patience: Patience | None = None,
+    on_step: OnStep = no_step,
 ) -> RunReport:
-    """Load what is new in `paths`; `on_file` is told of each file once all is published.
+    """Load what is new in `paths`; `on_step` is told how far it is.
 
     Raises InputError for a path, format or zone that does not exist, BusyError when another writer holds the
     warehouse. Refused files are in the report.
@@ -111,7 +117,7 @@ def ingest(
         _same_models(warehouse, settings, state)
         if not found:
             return RunReport([], time.monotonic() - began)
-        run = _Run(warehouse, state, settings, given, options)
+        run = _Run(warehouse, state, settings, given, options, Meter(on_step, found))
         try:
             files = run.read_all(found, patience)
             if patience is not None and not files and not run.known.changed:
@@ -119,14 +125,14 @@ def ingest(
             snapshot = run.finish(files)
         finally:
             run.con.close()
-    for report in files:
-        on_file(report)
     return RunReport(files, time.monotonic() - began, snapshot.name)
 
 
 def _same_models(warehouse: Path, settings: Settings, state: Published) -> None:
     if state.version < SCHEMA_VERSION:
-        raise InputError(f"{warehouse}: its models are of an older version; run `retrylens rebuild`, which keeps the data")
+        raise InputError(
+            f"{warehouse}: its models are of an older version; run `retrylens rebuild`, which keeps the data"
+        )
     now = dict(settings.rows())
     for name in STORED:
         before = state.settings.get(name, now[name])
@@ -139,16 +145,25 @@ def _same_models(warehouse: Path, settings: Settings, state: Published) -> None:
 
 class _Run:
     def __init__(
-        self, warehouse: Path, state: Published, settings: Settings, given: Format | None, options: Options
+        self,
+        warehouse: Path,
+        state: Published,
+        settings: Settings,
+        given: Format | None,
+        options: Options,
+        meter: Meter,
     ) -> None:
         self.warehouse, self.state, self.settings = warehouse, state, settings
-        self.given, self.options = given, options
+        self.given, self.options, self.meter = given, options, meter
         self.known = Known.from_rows(state.known)
+        self.limits = Limits(
+            line_bytes=settings.max_line_bytes, ratio=settings.max_ratio, decoded_bytes=settings.max_decoded_bytes
+        )
         tmp = warehouse / "tmp"
         tmp.mkdir(parents=True, exist_ok=True)
         self.con = engine(tmp)
         generation = f"{state.generation + 1:08d}-{time.time_ns() & 0xFFFFFFFF:08x}"
-        self.parts = Parts(self.con, warehouse, generation, state.parts)
+        self.parts = Parts(self.con, warehouse, generation, state.parts, state.facts_from_us)
         self.loader = RowLoader(self.con, tmp, zone=options.zone, want_hashes=options.dedup)
 
     def read_all(self, found: Sequence[Found], patience: Patience | None) -> list[FileReport]:
@@ -168,7 +183,7 @@ class _Run:
         began = time.monotonic()
         report = FileReport(found.name, number, _now())
         try:
-            with Reading(found, self.known) as reading:
+            with Reading(found, self.known, self.limits) as reading:
                 if reading.kind == "parquet":
                     self._parquet(reading, report)
                 else:
@@ -176,6 +191,7 @@ class _Run:
         except Refused as refused:
             self.loader.forget(number)
             report.refuse(refused.reason)
+        self.meter.end_file(found)
         report.seconds = time.monotonic() - began
         report.finished = _now()
         return report
@@ -199,6 +215,8 @@ class _Run:
                 fmt, data, file_no=report.number, first_line=first_line, offset=offset, state=state
             )
             self._count(report, counts, len(data))
+            self.meter.read(reading.taken, len(data), counts.lines, counts.rejects)
+        self._reject_old(report)
         if reading.status == "new":
             self._some_facts(report)
         report.status = "unchanged" if reading.commit(tail) == "unchanged" else "loaded"
@@ -209,6 +227,7 @@ class _Run:
             report.format = fmt.name
             counts = self.loader.load_parquet(fmt, reading.path, file_no=report.number)
             self._count(report, counts, reading.path.stat().st_size)
+            self._reject_old(report)
             self._some_facts(report)
         report.status = "unchanged" if reading.commit() == "unchanged" else "loaded"
 
@@ -226,6 +245,11 @@ class _Run:
         report.mended += counts.mended
         report.bytes += size
 
+    def _reject_old(self, report: FileReport) -> None:
+        """Lines from before the days that are kept are no facts any more."""
+        if self.state.facts_from_us:
+            reject_old(self.con, report, self.state.facts_from_us)
+
     def _some_facts(self, report: FileReport) -> None:
         """Refuse a new file of which no line became a fact though some were rejected."""
         if report.rejects and not report.facts:
@@ -237,6 +261,7 @@ class _Run:
 
     def finish(self, files: Sequence[FileReport]) -> Path:
         """Drop what is repeated, write facts and models, publish."""
+        self.meter.make_models()
         repeated = drop_repeated_ids(self.parts, self.settings.event_id_days)
         if self.options.dedup:
             repeated += drop_repeated_lines(self.parts)
@@ -250,7 +275,7 @@ class _Run:
         write_empty(self.parts)
         publication = self._publication(files)
         first = not any(self.parts.of(relation) for relation in FACTS)
-        write_facts(self.parts)
+        publication.added_rows = sum(write_facts(self.parts).values())
         if files:
             self._write_rejects(files)
         billing = publication.evidence["billing"]
@@ -265,9 +290,21 @@ class _Run:
             self.state.flag_history,
             self.state.next_load + len(files) - 1,
         )
+        self._tidy(publication)
         path = publish(self.warehouse, self.state, self.parts.all(), publication)
         sweep(self.warehouse, path, self.parts.all(), self.settings.snapshot_grace_s)
         return path
+
+    def _tidy(self, publication: Publication) -> None:
+        """Drop the days that are not kept, and merge small parts."""
+        days = self.options.keep_days or self.settings.keep_days
+        before = self.state.facts_from_us
+        since = horizon(self.parts.all(), days, before, time.time_ns() // 1000)
+        if since > before:
+            publication.dropped_rows = drop_days(self.parts, since, self.settings)
+            publication.facts_from_us = since
+        newest_before, newest = (streams.get("all", (0, 0))[1] for streams in (self.state.streams, publication.streams))
+        compact(self.parts, newest_before, newest, self.settings.notice_days + 1)
 
     def _publication(self, files: Sequence[FileReport]) -> Publication:
         evidence = {
@@ -317,7 +354,7 @@ class _Run:
 def engine(tmp: Path) -> duckdb.DuckDBPyConnection:
     """The engine of a load: in memory, spilling to `tmp`, UTC, with the models' functions and outcomes."""
     con = duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(tmp / "spill")})
-    con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
+    con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set enable_progress_bar = false")
     con.execute(model_sql("functions"))
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
     con.executemany("insert into outcomes values (?, ?, ?)", load_outcomes())

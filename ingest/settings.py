@@ -63,6 +63,13 @@ class Settings:
     flag_z: float = 1.6448536269514722
     interval_z: float = 1.959963984540054
     snapshot_grace_s: int = 900
+    #: Whole UTC days before the newest event whose events are kept; 0 keeps all.
+    keep_days: int = 0
+    #: A compressed file is refused that decodes to more than so many times its size, or to more than so many bytes.
+    max_ratio: int = 300
+    max_decoded_bytes: int = 256 << 30
+    #: A file with a longer line is refused; a line is held in memory whole.
+    max_line_bytes: int = 64 << 20
     breaker_window_s: float = 30
     breaker_min_attempts: int = 20
     breaker_failure_share: float = 0.5
@@ -113,6 +120,12 @@ def load_settings(warehouse: Path, environ: Mapping[str, str] = os.environ) -> S
     if settings.price_unit not in ("cpm", "unit"):
         where = sources.get("price_unit", FILE)
         raise InputError(f"{where}: price_unit is {settings.price_unit!r}; it is cpm (a thousand) or unit (one)")
+    if settings.keep_days < 0:
+        where = sources.get("keep_days", FILE)
+        raise InputError(f"{where}: keep_days is {settings.keep_days}; it is a number of days, or 0 to keep all")
+    for name in ("max_ratio", "max_decoded_bytes", "max_line_bytes"):
+        if getattr(settings, name) < 1:
+            raise InputError(f"{sources.get(name, FILE)}: {name} is {getattr(settings, name)}; it takes 1 or more")
     for name in ("breaker_window_s", "breaker_min_attempts", "breaker_failure_share", "breaker_open_s"):
         _breaker_fits(name.removeprefix("breaker_"), getattr(settings, name), sources.get(name, FILE), name)
     return settings

@@ -26,8 +26,18 @@ from ingest.load import ingest
 from ingest.verify import verify
 
 ROUND_LINES = 40
+#: Lines of a new log: more than the first KiB, by which a file is known again once it grew under another name.
+KNOWN_LINES = 20
 #: Patterns below the warehouse: a load is killed when it makes a file there that was not there before.
-MOMENTS = ("snapshots/.*.duckdb", "snapshots/0*.duckdb", ".CURRENT-*", "rejects/*.parquet", "facts/*/*", "models/*/*")
+MOMENTS = (
+    "snapshots/.*.duckdb",
+    "snapshots/0*.duckdb",
+    ".CURRENT-*",
+    "rejects/*.parquet",
+    "facts/*/*",
+    "models/*/*",
+    "facts/*/*-merged.parquet",
+)
 BARS = (
     "select (select count(*) from attempts), (select coalesce(sum(attempts_sent), 0) from calls),"
     " (select coalesce(sum(attempts), 0) from minute_attempts), (select coalesce(sum(attempts), 0) from hour_attempts),"
@@ -66,8 +76,9 @@ class Writer:
     def write(self) -> None:
         """Some lines more, and sometimes a rotation, a compression, or a line that ends later."""
         log = self.folder / "live.jsonl"
+        fewest = 1 if log.exists() else KNOWN_LINES
         with log.open("ab") as out:
-            for _ in range(self.rng.randint(1, ROUND_LINES)):
+            for _ in range(self.rng.randint(fewest, ROUND_LINES)):
                 out.write(self._line())
         turn = self.rng.random()
         if turn < 0.15:
@@ -124,8 +135,8 @@ def soak(folder: Path, kills: int, seed: int) -> Outcome:
         else:
             outcome.kills += 1
         killed = not done and rng.random() < 0.3
-    time.sleep(2.1)
-    for _ in range(2):
+    for _ in range(2):  # the first lets the last files go, the second finds their grace time over
+        time.sleep(2.1)
         _child(lambda: _load(logs, warehouse))
     os.kill(reader, signal.SIGTERM)
     os.waitpid(reader, 0)

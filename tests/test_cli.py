@@ -14,7 +14,20 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt, load, postback
 
-COMMANDS = ("show", "flags", "report", "status", "serve", "demo", "ingest", "simulate", "formats", "verify")
+COMMANDS = (
+    "show",
+    "flags",
+    "report",
+    "whatif",
+    "policy",
+    "status",
+    "serve",
+    "demo",
+    "ingest",
+    "simulate",
+    "formats",
+    "verify",
+)
 
 
 def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:

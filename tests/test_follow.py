@@ -104,9 +104,7 @@ def stored(warehouse: Path) -> list[str]:
         snapshot.close()
 
 
-def test_what_comes_is_loaded_once_whatever_becomes_of_the_file(
-    follow: Callable[..., Service], tmp_path: Path
-) -> None:
+def test_what_comes_is_loaded_once_whatever_becomes_of_the_file(follow: Callable[..., Service], tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     service = follow(str(logs))

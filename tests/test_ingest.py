@@ -584,14 +584,10 @@ def test_tables_are_equal_when_the_same_lines_come_in_other_splits(tmp_path: Pat
 def test_every_file_is_told_as_it_was_published_repeats_left_out(tmp_path: Path) -> None:
     line = '{"event":"attempt","ts":"2026-09-14T11:00:00Z","auction_id":"a","partner":"p","http_status":204}\n'
     (tmp_path / "a.jsonl").write_text(line * 3)
-    told: list[tuple[int, int, int]] = []
-    ingest(
-        [str(tmp_path / "a.jsonl")],
-        tmp_path / "w",
-        Options(dedup=True),
-        lambda report: told.append((report.lines, report.facts, report.repeated)),
-    )
-    assert told == [(3, 1, 2)]
+    (file,) = ingest([str(tmp_path / "a.jsonl")], tmp_path / "w", Options(dedup=True)).files
+    assert (file.lines, file.facts, file.repeated) == (3, 1, 2)
+    (load,) = tables.rows(open_snapshot(tmp_path / "w"), "loads")
+    assert (load["lines"], load["facts"], load["repeated"]) == (3, 1, 2)
 
 
 def test_a_repeated_line_is_not_counted_as_mended(tmp_path: Path) -> None:

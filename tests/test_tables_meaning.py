@@ -108,11 +108,11 @@ def test_time_in_a_breaker_state_is_cut_to_the_range(tmp_path: Path) -> None:
     ]
     snapshot = opened(tmp_path, events)
 
-    def reported(filters: Filters = Filters()) -> list[tuple[str, int, bool]]:
+    def reported(filters: Filters) -> list[tuple[str, int, bool]]:
         rows = tables.rows(snapshot, "breakers", filters)
         return [(row["state"], row["attempts"], row["to"] is None) for row in rows if row["kind"] == "reported"]
 
-    assert reported() == [("closed", 2, False), ("open", 2, False), ("closed", 1, True)]
+    assert reported(Filters()) == [("closed", 2, False), ("open", 2, False), ("closed", 1, True)]
     asked = make_filters(frm=at(20), to=at(38))
     assert [state for state, _, _ in reported(asked)] == ["open", "closed"]
     times = {row["state"]: (row["seconds"], row["attempts"]) for row in tables.rows(snapshot, "breaker_time", asked)}

@@ -69,8 +69,8 @@ def test_a_small_load_rewrites_only_what_it_touches(eight_days: Path, tmp_path: 
     new = {part.path for part in after} - {part.path for part in before}
     per_relation = {part.relation for part in after if part.path in new}
     assert len(new) == len(per_relation), "more than one new file for a relation"
-    assert len(new) <= 16
-    assert len(gone) <= 15
+    assert len(new) <= 21
+    assert len(gone) <= 20
     touched_day = 1789344000000000
     for part in [*before, *after]:
         if part.path in gone | new and part.relation in ("calls", "minute_calls", "hour_calls", "minute_attempts"):

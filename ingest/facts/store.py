@@ -19,6 +19,11 @@ ORDER = {
 }
 
 
+def order_of(relation: str) -> str:
+    """How rows of a fact relation follow one another in a part: the columns of an `order by`."""
+    return f"epoch_us(ts) // {HOUR_US}, {ORDER[relation]}"
+
+
 def write_facts(parts: Parts) -> dict[str, int]:
     """Write `stage_<relation>` of every fact relation; gives the number of rows of each."""
     return {relation: _write(parts, relation) for relation in ORDER}
@@ -32,10 +37,9 @@ def _write(parts: Parts, relation: str) -> int:
     if not days:
         return 0
     columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
-    order = f"epoch_us(ts) // {HOUR_US}, {ORDER[relation]}"
     target = parts.root / "facts" / relation
     target.mkdir(parents=True, exist_ok=True)
-    rows = f"select {columns}, epoch_us(ts) // {DAY_US} as unit from stage_{relation} order by {order}"
+    rows = f"select {columns}, epoch_us(ts) // {DAY_US} as unit from stage_{relation} order by {order_of(relation)}"
     if len(days) == 1:
         day, count = days[0]
         path = target / f"{day}-{parts.generation}.parquet"

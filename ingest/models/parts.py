@@ -14,6 +14,9 @@ from ingest.models.relations import DAY_US, HOUR_US
 #: Touched hours of one day above which the day is written as one part instead of a part an hour.
 HOURS_APART = 3
 
+#: Rows of a day up to which it may be one part that a load writes anew whole; a larger day is rewritten by hours.
+DAY_ROWS = 50_000
+
 #: Instants that enclose every row's: of parts that are not bounded in time.
 EVER = (0, 2**62)
 
@@ -43,7 +46,8 @@ class Part:
     """One Parquet file of a relation.
 
     `path` is relative to the warehouse; `lo_us`..`hi_us` bound its rows in time (inclusive); `unit_us` and
-    `span_us` name the day or hour that it holds alone (facts, which only ever grow, have a span of 0).
+    `span_us` name the day or hour that it holds alone (facts, which only ever grow, have a span of 0). `size` in bytes
+    and `digest` tell the file as it was written; a part that no snapshot names yet may lack them.
     """
 
     relation: str
@@ -53,6 +57,8 @@ class Part:
     hi_us: int
     unit_us: int = 0
     span_us: int = 0
+    size: int = 0
+    digest: str = ""
 
 
 def quote(text: str) -> str:
@@ -76,10 +82,19 @@ class Parts:
     """The parts of a warehouse as a load leaves them: those of the last snapshot less the rewritten, plus the new.
 
     Nothing that a snapshot names is ever changed: `written` are new files, which no one sees before the publish.
+    Model rows of hours before `frozen_us`, whose facts are gone, stay as they stand.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, root: Path, generation: str, parts: Sequence[Part]) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        root: Path,
+        generation: str,
+        parts: Sequence[Part],
+        frozen_us: int = 0,
+    ) -> None:
         self.con = con
+        self.frozen_us = frozen_us
         self.root = root
         self.generation = generation
         self._parts: dict[str, list[Part]] = {}
@@ -105,6 +120,14 @@ class Parts:
         self._parts.setdefault(part.relation, []).append(part)
         self.written.append(part)
 
+    def take_out(self, gone: Iterable[Part]) -> None:
+        """Let `gone` be no parts any more; files of this load go at once, for no one has seen them."""
+        gone = set(gone)
+        for relation in {part.relation for part in gone}:
+            self._parts[relation] = [part for part in self._parts[relation] if part not in gone]
+        for part in gone.intersection(self.written):
+            (self.root / part.path).unlink(missing_ok=True)
+
     def covering(self, relation: str, hours: set[int]) -> list[Part]:
         """Parts of `relation` whose unit overlaps one of `hours`."""
         return [
@@ -121,8 +144,11 @@ class Parts:
         `fresh` is a select of the new rows (all of them in `hours`), `keep` a condition on the old rows of the
         rewritten units (an alias `old`), `hour` the expression that gives a row's hour.
         """
+        hours = {one for one in hours if one >= self.frozen_us}
         if not hours:
             return
+        if self.frozen_us:
+            fresh = f"select * from ({fresh}) where {hour} >= {self.frozen_us}"
         units, replaced = self._plan(relation, hours, by_day)
         old = ""
         if replaced:
@@ -152,8 +178,13 @@ class Parts:
             days.setdefault(hour // DAY_US * DAY_US, set()).add(hour)
         for day, touched in days.items():
             present = [part for part in self.of(relation) if day <= part.unit_us < day + DAY_US]
-            if by_day or len(touched) > HOURS_APART or any(part.span_us == DAY_US for part in present):
+            is_whole = any(part.span_us == DAY_US for part in present)
+            is_small = sum(part.rows for part in present) <= DAY_ROWS
+            if is_small and (by_day or is_whole or len(touched) > HOURS_APART):
                 units[day] = DAY_US
+                replaced += present
+            elif is_whole:  # once: from then on a load writes the hours that it touches
+                units.update(dict.fromkeys(range(day, day + DAY_US, HOUR_US), HOUR_US))
                 replaced += present
             else:
                 units.update(dict.fromkeys(touched, HOUR_US))

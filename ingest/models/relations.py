@@ -23,8 +23,9 @@ class Keyed:
     """Models recomputed together for the touched keys.
 
     `keys` names the key columns and gives their SQL over each fact relation; a fact whose `needed` key is NULL
-    stands alone. Facts of one key agree in `sliced_by`, SQL over them by which a large pass is cut. `beside` names, by relation, the SQL of a second key that pulls in further facts to judge by: they
-    are read with the others, but their own rows are not made again.
+    stands alone. `sliced_by` is SQL over the facts, in which those of one key agree: a large pass is cut by it.
+    `beside` names, by relation, the SQL of a second key that pulls in further facts to judge by: they are read with
+    the others, but their own rows are not made again.
     """
 
     name: str

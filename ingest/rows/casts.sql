@@ -49,7 +49,7 @@ create or replace temp macro odd_not_sent(x, v) as
     and (not regexp_full_match(v, '[a-z_ ]+') or v in ('nan', 'inf', 'infinity'));
 
 create or replace temp macro cast_error(x) as nullif(x, '');
-create or replace temp macro odd_error(x, v) as contains(x, '?') and contains(x, '://');
+create or replace temp macro odd_error(x, v) as contains(x, '?');
 
 create or replace temp macro cast_path(x) as nullif(x, '');
 create or replace temp macro odd_path(x, v) as contains(x, '?');

@@ -69,10 +69,13 @@ def parse(text: str) -> JsonValue:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
     try:
         return _decode(text)
-    except ValueError as error:
+    except ValueError:
+        low = text.lower()
+        if "nan" not in low and "inf" not in low:
+            raise
         mended = _BARE.sub(_one_spelling, text)
-        if mended != text:
-            return _decode(mended)
-        raise error
+        if mended == text:
+            raise
+        return _decode(mended)
     except RecursionError:
         raise ValueError("nested too deep") from None

@@ -61,9 +61,13 @@ class Lines:
     def lenient(self) -> NDArray[np.bool_]:
         """Which lines the engine might read otherwise than JSON says.
 
-        That is: a comma before a closing bracket, deep nesting, and the number -0, whose sign the engine drops.
+        That is: a comma before a closing bracket, deep nesting, the number -0, whose sign the engine drops, and the
+        form feeds and vertical tabs that it takes for white space.
         """
         found = np.zeros(len(self), np.bool_)
+        for blank in (b"\v", b"\f"):
+            if blank in self.data:
+                found[np.searchsorted(self.ends, np.flatnonzero(self.bytes == blank[0]))] = True
         found[np.searchsorted(self.ends, self._trailing_commas())] = True
         found[np.searchsorted(self.ends, self._negative_zeros())] = True
         for number in np.flatnonzero(self.ends - self.starts > 2 * MAX_DEPTH).tolist():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,40 +11,24 @@ import numpy as np
 import pyarrow as pa
 
 from ingest.formats.spec import Format, State
+from ingest.rows.batch import Batch, Counts, line_hash, read_batch
 from ingest.rows.cells import read_csv
 from ingest.rows.engine import Engine
+from ingest.rows.helpers import read_beside
 from ingest.rows.lines import Lines
-from ingest.rows.masking import mask_line, mask_record
 from ingest.rows.parquet import ParquetFile
 from ingest.rows.raw import Raw, csv_raw
-from ingest.rows.record import Reader, Record, Reject, read_object
-from ingest.rows.staging import Rejected, Staging
+from ingest.rows.record import Reader, Reject, read_object
+from ingest.rows.staging import Staging
 
-HASH_BYTES = 16
+__all__ = ["Counts", "RowLoader"]
+
 #: Records that the definition reads before they are staged together.
 BATCH = 20_000
 #: Fewer lines than these are read by the definition alone: the engine would plan longer than that takes.
 ENGINE_FROM = 500
-
-
-@dataclass
-class Counts:
-    """What became of a number of lines; `mended` counts values by input key."""
-
-    lines: int = 0
-    facts: int = 0
-    rejects: int = 0
-    blank: int = 0
-    mended: Counter[str] = field(default_factory=Counter)
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.lines + other.lines,
-            self.facts + other.facts,
-            self.rejects + other.rejects,
-            self.blank + other.blank,
-            self.mended + other.mended,
-        )
+#: From so many records that the definition must read, other processes help: fewer are done before those have started.
+HELPED_FROM = 3 * BATCH
 
 
 class RowLoader:
@@ -55,7 +36,7 @@ class RowLoader:
 
     `zone` (Area/City) places times without an offset. With `want_hashes` the lines of facts are hashed into
     `stage_hashes` (blake2b of 16 bytes over the line without its line end). From `engine_from` lines on a segment
-    goes through the engine first.
+    goes through the engine first; from `helped_from` that are left after it, other processes help.
     """
 
     def __init__(
@@ -66,8 +47,10 @@ class RowLoader:
         zone: str | None = None,
         want_hashes: bool = False,
         engine_from: int = ENGINE_FROM,
+        helped_from: int = HELPED_FROM,
     ) -> None:
-        self._zone = ZoneInfo(zone) if zone else None
+        self._zone = zone
+        self._helped_from = helped_from
         self._want_hashes = want_hashes
         self._engine_from = engine_from
         self._staging = Staging(con, want_hashes=want_hashes)
@@ -94,7 +77,7 @@ class RowLoader:
             counts = self._count_sure(file_no, ((first_line + n, lines.line(n)) for n in sure), len(sure))
             left = np.flatnonzero(~staged).tolist()
         raws = (Raw(first_line + n, offset + lines.start(n), lines.line(n)) for n in left)
-        return counts + self._read(fmt, file_no, raws)
+        return counts + self._read(fmt, file_no, raws, len(left))
 
     def load_parquet(self, fmt: Format, path: Path, *, file_no: int) -> Counts:
         """Stages a Parquet file; its rows count as lines from 1, without an offset. Raises Refused."""
@@ -149,51 +132,26 @@ class RowLoader:
         """Drops all that was staged of a refused file."""
         self._staging.forget(file_no)
 
-    def _read(self, fmt: Format, file_no: int, raws: Iterable[Raw]) -> Counts:
-        """Reads raw records by the definition and stages what becomes of them."""
+    def _read(self, fmt: Format, file_no: int, raws: Iterable[Raw], number: int = 0) -> Counts:
+        """Reads raw records by the definition and stages what becomes of them; `number` of them, where that is known.
+
+        Where they are many, other processes help.
+        """
+        batches = _batches(raws)
+        read: Iterable[Batch]
+        if number >= self._helped_from:
+            read = read_beside(fmt, self._zone, file_no, batches, want_hashes=self._want_hashes)
+        else:
+            reader = self._readers.setdefault(fmt.name, Reader(fmt, ZoneInfo(self._zone) if self._zone else None))
+            read = (read_batch(reader, file_no, batch, want_hashes=self._want_hashes) for batch in batches)
         total = Counts()
-        for batch in _batches(raws):
-            total += self._read_batch(fmt, file_no, batch)
+        for batch in read:
+            self._staging.add_records(batch.records)
+            self._staging.add_rejects(batch.rejects)
+            self._staging.add_hashes(file_no, batch.hashes)
+            self._staging.add_mended(file_no, batch.mended)
+            total += batch.counts
         return total
-
-    def _read_batch(self, fmt: Format, file_no: int, raws: list[Raw]) -> Counts:
-        reader = self._readers.setdefault(fmt.name, Reader(fmt, self._zone))
-        records: list[tuple[int, Record]] = []
-        rejects: list[Rejected] = []
-        hashes: list[tuple[int, bytes]] = []
-        mended: list[tuple[int, str]] = []
-        counts = Counts(lines=len(raws))
-        for raw in raws:
-            if raw.is_blank():
-                counts.blank += 1
-                continue
-            values = raw.values
-            try:
-                if raw.fault is not None:
-                    raise Reject(raw.fault)
-                if values is None:
-                    values = read_object(raw.data)
-                record = reader.read(values)
-            except Reject as reject:
-                masked = mask_line(fmt, raw.data) if values is None else mask_record(fmt, values)
-                rejects.append(Rejected(raw.line, raw.offset, str(reject), masked))
-                continue
-            records.append((raw.line, record))
-            mended += [(raw.line, key) for key in record.mended]
-            if self._want_hashes:
-                hashes.append((raw.line, line_hash(raw.content())))
-        self._staging.add_records(file_no, records)
-        self._staging.add_rejects(file_no, rejects)
-        self._staging.add_hashes(file_no, hashes)
-        self._staging.add_mended(file_no, mended)
-        counts.mended.update(key for _, key in mended)
-        counts.facts, counts.rejects = len(records), len(rejects)
-        return counts
-
-
-def line_hash(line: bytes) -> bytes:
-    """What two lines of equal bytes share."""
-    return blake2b(line, digest_size=HASH_BYTES).digest()
 
 
 def _batches(raws: Iterable[Raw]) -> Iterator[list[Raw]]:

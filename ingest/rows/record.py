@@ -19,7 +19,14 @@ NEVER_MENDED = ("nbr", "body", "error", "not_sent", "breaker")
 
 
 class Reject(ValueError):
-    """A record that becomes no fact; the message is the reason, in one line."""
+    """A record that becomes no fact; the message is the reason, in one line.
+
+    Of a line that is no JSON, `sound` characters (stripped) can be read before the fault.
+    """
+
+    def __init__(self, reason: str, sound: int = 0) -> None:
+        super().__init__(reason)
+        self.sound = sound
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ def read_object(line: bytes) -> dict[str, JsonValue]:
     try:
         value = parse(text)
     except ValueError as error:
-        raise Reject(f"no JSON: {error}") from None
+        raise Reject(f"no JSON: {error}", getattr(error, "pos", 0)) from None
     if not isinstance(value, dict):
         raise Reject("JSON, but no object")
     return value
@@ -52,23 +59,23 @@ class Reader:
     """Reads raw records of one format by its definition."""
 
     def __init__(self, fmt: Format, zone: ZoneInfo | None) -> None:
-        self._format = fmt
+        self.format = fmt
         self._casts = casts(zone)
 
     def read(self, raw: Mapping[str, JsonValue]) -> Record:
         """The canonical record of `raw` (key -> value); raises Reject."""
-        event = raw.get(self._format.kind)
+        event = raw.get(self.format.kind)
         if is_absent(event):
-            raise Reject(f"{self._format.kind} is missing")
-        relation = self._format.by_event.get(event) if type(event) is str else None
+            raise Reject(f"{self.format.kind} is missing")
+        relation = self.format.by_event.get(event) if type(event) is str else None
         if relation is None:
-            raise Reject(f"{self._format.kind} is none of {', '.join(self._format.by_event)}")
+            raise Reject(f"{self.format.kind} is none of {', '.join(self.format.by_event)}")
         values: dict[str, object] = {relation.event_column: event} if relation.event_column else {}
         mended: list[str] = []
         late = None
         for field in relation.fields:
             value = raw.get(field.key)
-            if is_absent(value) and (field.type != "body" or value is None):
+            if value is None or (value == "" and field.type != "body"):
                 if field.required:
                     raise Reject(f"{field.key} is missing")
             elif field.type == "body":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -78,6 +78,26 @@ class Rejected:
     raw: str
 
 
+def record_tables(file_no: int, records: Sequence[tuple[int, Record]]) -> dict[str, pa.Table]:
+    """The typed rows of (line number, record) pairs, by relation."""
+    by_relation: dict[str, list[dict[str, object]]] = {}
+    for line_no, record in records:
+        place = {"file_no": file_no, "line_no": line_no}
+        by_relation.setdefault(record.relation.name, []).append({**record.values, **place})
+    tables = {}
+    for relation, rows in by_relation.items():
+        kinds = typed_columns(relation)
+        arrays = [pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in kinds.items()]
+        tables[relation] = pa.table(arrays, names=list(kinds))
+    return tables
+
+
+def rejects_table(file_no: int, rejects: Sequence[Rejected]) -> pa.Table:
+    """The rows of `stage_rejects`."""
+    columns = [[getattr(reject, name) for reject in rejects] for name in _REJECTS.names[1:]]
+    return pa.table([[file_no] * len(rejects), *columns], schema=_REJECTS)
+
+
 class Staging:
     """Owns the staging tables of one connection: `stage_<relation>`, `stage_rejects`, `_mended` and `_hashes`."""
 
@@ -98,16 +118,10 @@ class Staging:
             con.execute("create or replace temp table stage_hashes (file_no bigint, line_no bigint, hash blob)")
             self.tables.append("stage_hashes")
 
-    def add_records(self, file_no: int, records: Sequence[tuple[int, Record]]) -> None:
-        """Stages (line number, record) pairs."""
-        by_relation: dict[str, list[dict[str, object]]] = {}
-        for line_no, record in records:
-            place = {"file_no": file_no, "line_no": line_no}
-            by_relation.setdefault(record.relation.name, []).append({**record.values, **place})
-        for relation, rows in by_relation.items():
-            kinds = typed_columns(relation)
-            arrays = [pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in kinds.items()]
-            self.con.register("typed_rows", pa.table(arrays, names=list(kinds)))
+    def add_records(self, tables: Mapping[str, pa.Table]) -> None:
+        """Stages typed rows by relation, as `record_tables` gives them."""
+        for relation, rows in tables.items():
+            self.con.register("typed_rows", rows)
             try:
                 self.derive(relation, "select * from typed_rows")
             finally:
@@ -136,10 +150,10 @@ class Staging:
             f" and (line_no is null or abs(line_no) between {first} and {last})"
         )
 
-    def add_rejects(self, file_no: int, rejects: Iterable[Rejected]) -> None:
-        rows = [{"file_no": file_no, **vars(reject)} for reject in rejects]
-        if rows:
-            self._append("stage_rejects", pa.Table.from_pylist(rows, _REJECTS))
+    def add_rejects(self, rejects: pa.Table) -> None:
+        """Stages rejects as `rejects_table` gives them."""
+        if rejects.num_rows:
+            self._append("stage_rejects", rejects)
 
     def add_mended(self, file_no: int, mended: Sequence[tuple[int, str]]) -> None:
         """Stages (line number, input key) of values that did not cast."""

@@ -38,7 +38,8 @@ _CODE = re.compile(r"([0-9]+)(?:\.0)?")
 _SECONDS = re.compile(r"[0-9]+(?:\.0)?")
 #: The three forms of RFC 9110, 5.6.7, in the order in which they are tried.
 HTTP_DATES = ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
-_QUERY = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'?]*\?)[^\s\"']+")
+#: The query of a URL; and what looks like one, with `=` in it, behind any question mark.
+_QUERY = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'?]*\?|\?(?=[^\s\"'?]*=))[^\s\"']+")
 BREAKER_STATES = ("closed", "open", "half_open")
 
 

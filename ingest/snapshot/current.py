@@ -7,10 +7,11 @@ from pathlib import Path
 
 import duckdb
 
-from ingest.errors import InputError
+from ingest.errors import InputError, NewerVersion
 from ingest.flag_history import COLUMNS as FLAG_COLUMNS
 from ingest.flag_history import Flag
 from ingest.models.parts import Part
+from ingest.models.relations import FACTS
 
 #: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came.
 SCHEMA_VERSION = 2
@@ -22,7 +23,8 @@ SNAPSHOTS = "snapshots"
 class State:
     """The published state: parts, known contents, evidence, settings and where the next names start.
 
-    `version` is the layout of its snapshot: an older one has the facts, not all of the models.
+    `version` is the layout of its snapshot: an older one has the facts, not all of the models. `facts_from_us` is the
+    first instant whose events are kept (0: all are); of the `fact_rows` ever written, `dropped_rows` went with age.
     """
 
     path: Path | None = None
@@ -35,6 +37,9 @@ class State:
     streams: dict[str, tuple[int, int]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     flag_history: list[Flag] = field(default_factory=list)
+    facts_from_us: int = 0
+    fact_rows: int = 0
+    dropped_rows: int = 0
 
 
 def current_path(warehouse: Path) -> Path | None:
@@ -67,23 +72,29 @@ def read_state(warehouse: Path) -> State:
     try:
         meta = dict(con.execute("select key, value from meta").fetchall())
         if int(meta["schema_version"]) > SCHEMA_VERSION:
-            raise InputError(
+            raise NewerVersion(
                 f"{warehouse}: written by a newer version (schema {meta['schema_version']}, this one knows"
                 f" {SCHEMA_VERSION}); upgrade retrylens"
             )
-        parts = con.execute("select relation, path, rows, lo_us, hi_us, unit_us, span_us from files").fetchall()
+        version = int(meta["schema_version"])
+        sums = "bytes, digest" if version > 1 else "0, ''"
+        columns = f"relation, path, rows, lo_us, hi_us, unit_us, span_us, {sums}"
+        parts = [Part(*row) for row in con.execute(f"select {columns} from files").fetchall()]
         streams = con.execute("select stream, first_us, newest_us from streams").fetchall()
         return State(
             path=path,
-            version=int(meta["schema_version"]),
+            version=version,
             generation=int(meta["snapshot_id"]),
             next_load=int(con.execute("select coalesce(max(load_id), 0) + 1 from loads").fetchall()[0][0]),
-            parts=[Part(*row) for row in parts],
+            parts=parts,
             known=con.execute("select * from known").fetchall(),
             evidence=dict(con.execute("select name, present from evidence").fetchall()),
             streams={stream: (first, newest) for stream, first, newest in streams},
             settings=dict(con.execute("select name, value from settings").fetchall()),
             flag_history=_flags(con),
+            facts_from_us=int(meta.get("facts_from_us", 0)),
+            fact_rows=int(meta.get("fact_rows", sum(part.rows for part in parts if part.relation in FACTS))),
+            dropped_rows=int(meta.get("dropped_rows", 0)),
         )
     finally:
         con.close()

@@ -1,7 +1,8 @@
 """Publish a snapshot: a new DuckDB file beside the last one, then one rename that every reader sees whole.
 
 The file holds the small tables (loads, metrics, codes, settings) and, for guests with a DuckDB shell, views over the
-exact Parquet files. A crash before the rename leaves the last snapshot as it was.
+exact Parquet files. Its name ends in the digest of its content, and it keeps the digest of every Parquet file. A crash
+before the rename leaves the last snapshot as it was.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,9 +19,10 @@ import duckdb
 from ingest.dictionary import load_dictionary
 from ingest.flag_history import COLUMNS as FLAG_COLUMNS
 from ingest.models.parts import Part, quote, scan
-from ingest.models.relations import CUBES, JUDGED, model_sql
+from ingest.models.relations import CUBES, FACTS, JUDGED, model_sql
 from ingest.settings import STORED, Settings
 from ingest.snapshot.current import CURRENT, SCHEMA_VERSION, SNAPSHOTS, State
+from ingest.snapshot.digest import file_digest, sealed
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
 LOAD_COLUMNS = {
@@ -41,7 +44,11 @@ LOAD_COLUMNS = {
 
 @dataclass
 class Publication:
-    """What a snapshot is made of, beside the parts."""
+    """What a snapshot is made of, beside the parts.
+
+    `added_rows` and `dropped_rows` count the facts that came and went since the last one; `facts_from_us` is the first
+    instant whose events are kept (None: as before).
+    """
 
     settings: Settings
     evidence: dict[str, bool] = field(default_factory=dict)
@@ -49,6 +56,9 @@ class Publication:
     known: Sequence[tuple[object, ...]] = ()
     loads: Sequence[tuple[object, ...]] = ()
     flag_history: Sequence[tuple[object, ...]] = ()
+    facts_from_us: int | None = None
+    added_rows: int = 0
+    dropped_rows: int = 0
 
 
 def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publication) -> Path:
@@ -56,8 +66,9 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
     folder = warehouse / SNAPSHOTS
     folder.mkdir(parents=True, exist_ok=True)
     number = state.generation + 1
-    name = f"{number:08d}-{os.getpid():x}{time.time_ns() & 0xFFFFFF:06x}.duckdb"
-    draft = folder / f".{name}"
+    parts = sealed(warehouse, parts)
+    draft = folder / f".{number:08d}-{os.getpid()}.duckdb"
+    draft.unlink(missing_ok=True)
     con = duckdb.connect(str(draft))
     try:
         con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false")
@@ -72,8 +83,10 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
         raise
     con.close()
     _sync(draft)
+    name = f"{number:08d}-{file_digest(draft)}.duckdb"
     final = folder / name
     draft.rename(final)
+    _retire(warehouse, state, parts)
     pointer = warehouse / f".{CURRENT}-{os.getpid()}"
     pointer.write_text(name + "\n", encoding="utf-8")
     _sync(pointer)
@@ -81,6 +94,15 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
     _sync(folder)
     _sync(warehouse)
     return final
+
+
+def _retire(warehouse: Path, state: State, parts: Sequence[Part]) -> None:
+    """Let files that are not named any more bear the time since when they are not: sweeping goes by it."""
+    named = {part.path for part in parts}
+    gone = [warehouse / part.path for part in state.parts if part.path not in named]
+    for path in (*gone, *([state.path] if state.path else [])):
+        with suppress(OSError):
+            os.utime(path)
 
 
 def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part], new: Publication, number: int) -> None:
@@ -93,6 +115,7 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
             ("snapshot_id", str(number)),
             ("stored_settings", ",".join(STORED)),
             ("published_us", str(time.time_ns() // 1000)),
+            *_facts_kept(state, parts, new),
         ],
     )
     _table(
@@ -106,8 +129,10 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
             "hi_us": "bigint",
             "unit_us": "bigint",
             "span_us": "bigint",
+            "bytes": "bigint",
+            "digest": "varchar",
         },
-        [(p.relation, p.path, p.rows, p.lo_us, p.hi_us, p.unit_us, p.span_us) for p in parts],
+        [(p.relation, p.path, p.rows, p.lo_us, p.hi_us, p.unit_us, p.span_us, p.size, p.digest) for p in parts],
     )
     _table(
         con,
@@ -139,6 +164,16 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
     _insert(con, "loads", LOAD_COLUMNS, new.loads)
     for table in load_dictionary():
         _table(con, table.name, table.columns, table.rows)
+
+
+def _facts_kept(state: State, parts: Sequence[Part], new: Publication) -> list[tuple[str, str]]:
+    """Since when facts are kept, and how many rows ever came and went: they have to be those that `parts` hold."""
+    since = state.facts_from_us if new.facts_from_us is None else new.facts_from_us
+    written, dropped = state.fact_rows + new.added_rows, state.dropped_rows + new.dropped_rows
+    held = sum(part.rows for part in parts if part.relation in FACTS)
+    if held + dropped != written:
+        raise AssertionError(f"{written} rows of facts were written, {dropped} dropped and {held} are left")
+    return [("facts_from_us", str(since)), ("fact_rows", str(written)), ("dropped_rows", str(dropped))]
 
 
 def _views(con: duckdb.DuckDBPyConnection, warehouse: Path, parts: Sequence[Part]) -> None:

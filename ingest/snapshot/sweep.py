@@ -17,20 +17,23 @@ FOLDERS = ("facts", "models", "rejects", "line_hashes")
 
 
 def sweep(warehouse: Path, current: Path, parts: Sequence[Part], grace_s: float) -> list[Path]:
-    """Delete drafts of crashed loads, and files that neither `current` (with `parts`) nor the snapshot before it names, once older than `grace_s`.
+    """Delete drafts of crashed loads, and files that no snapshot of the last two (`current` has `parts`) names.
 
-    Only the holder of the writer lock may call it. Gives the deleted files.
+    Files stay until `grace_s` have passed since they were last named, or made. Only the holder of the writer lock may
+    call it. Gives the deleted files.
     """
     shutil.rmtree(warehouse / "tmp", ignore_errors=True)
     for draft in (*warehouse.glob(f".{CURRENT}-*"), *(warehouse / SNAPSHOTS).glob(".*")):
         draft.unlink(missing_ok=True)
     before = time.time() - grace_s
-    snapshots = sorted(path for path in (warehouse / SNAPSHOTS).iterdir() if path.suffix == ".duckdb")
-    last_two = {current, *[path for path in snapshots if path.name < current.name][-1:]}
-    stale = [path for path in (warehouse / SNAPSHOTS).iterdir() if path not in last_two]
     needed = {warehouse / part.path for part in parts}
-    for path in last_two - {current}:
-        needed |= {warehouse / name for name in _named(path)}
+    last_two = {current}
+    for path in sorted((warehouse / SNAPSHOTS).glob("*.duckdb"), reverse=True):
+        if path.name < current.name and (named := _named(path)) is not None:
+            last_two.add(path)
+            needed |= {warehouse / name for name in named}
+            break
+    stale = [path for path in (warehouse / SNAPSHOTS).iterdir() if path not in last_two]
     for folder in FOLDERS:
         stale += [path for path in (warehouse / folder).rglob("*.parquet") if path not in needed]
     gone = [path for path in stale if _older(path, before)]
@@ -39,8 +42,12 @@ def sweep(warehouse: Path, current: Path, parts: Sequence[Part], grace_s: float)
     return gone
 
 
-def _named(snapshot: Path) -> list[str]:
-    con = duckdb.connect(str(snapshot), read_only=True)
+def _named(snapshot: Path) -> list[str] | None:
+    """Paths of the parts that a snapshot names; None where it cannot be read."""
+    try:
+        con = duckdb.connect(str(snapshot), read_only=True)
+    except duckdb.Error:
+        return None
     try:
         return [row[0] for row in con.execute("select path from files").fetchall()]
     finally:

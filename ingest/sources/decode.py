@@ -30,6 +30,7 @@ ZSTD_PIECE = 2048
 ZSTD_WINDOW = 128 << 20
 SNIFFED = 4096
 SPOOL_IN_MEMORY = 16 << 20
+MAY_BE_MORE = "where that is right, raise the setting {}"
 
 Kind = Literal["lines", "parquet"]
 
@@ -56,6 +57,11 @@ class Decoded:
     @property
     def compressed(self) -> bool:
         return self._codec != "plain"
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the file itself that were read so far; 0 for pipes."""
+        return self._raw.tell() if self.regular else 0
 
     def read(self, size: int, before: bytes = b"") -> bytes:
         """`before` and the next `size` bytes behind it; fewer at the end only."""
@@ -170,9 +176,11 @@ class _Swelling:
         self._decoded += size
         limits = self._limits
         if self._decoded > limits.decoded_bytes:
-            raise Refused(f"decodes to more than {limits.decoded_bytes} bytes, the limit for a compressed file")
+            raise Refused(
+                f"decodes to more than {limits.decoded_bytes} bytes; {MAY_BE_MORE.format('max_decoded_bytes')}"
+            )
         if self._decoded > max(limits.ratio_from_bytes, self._read * limits.ratio):
-            raise Refused(f"decodes to more than {limits.ratio} times its size, the limit for a compressed file")
+            raise Refused(f"decodes to more than {limits.ratio} times its size; {MAY_BE_MORE.format('max_ratio')}")
 
 
 def _plain(raw: IO[bytes], start: bytes) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ingest.errors import Refused
-from ingest.sources.decode import BLOCK, Decoded, Kind, open_decoded, refuse_unless_text
+from ingest.sources.decode import BLOCK, MAY_BE_MORE, Decoded, Kind, open_decoded, refuse_unless_text
 from ingest.sources.discover import Found
 from ingest.sources.known import Content, FileState, Known
 from ingest.sources.limits import Limits
@@ -84,6 +84,11 @@ class Reading:
     def close(self) -> None:
         if self._decoded is not None:
             self._decoded.close()
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the file, as it lies on the disk, that were read so far; 0 for pipes."""
+        return self._decoded.taken if self._decoded is not None else 0
 
     def segments(self, cut: Callable[[bytes], int] = last_line_end) -> Iterator[Segment]:
         """What is new, once. `cut` tells where in some bytes, that begin a record, the last complete record ends."""
@@ -204,7 +209,8 @@ class Reading:
             start = end + 1
         if len(data) - start > limit or len(unended) > limit:
             line = self._line_ends + data.count(b"\n", 0, start) + 1
-            raise Refused(f"a line of more than {limit} bytes, at or after line {line}")
+            more = MAY_BE_MORE.format("max_line_bytes")
+            raise Refused(f"a line of more than {limit} bytes, at or after line {line}; {more}")
 
     def _remember(self, tail: Tail) -> Content:
         trace, behind = self._trace, self._tail
