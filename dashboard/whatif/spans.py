@@ -62,16 +62,16 @@ def _hot(context: Context, breaker: Breaker, condition: str, span: Range) -> lis
     piece_us = max(breaker.window_us // PIECES, 1)
     around, whole = hull((span,)), _whole_minutes(span)
     least = breaker.failure_share * breaker.min_attempts * (1 - SLACK)
+    told = {
+        "minute_attempts": context.source("minute_attempts", around),
+        "in_minutes": within("minute_us", (whole,)),
+        "back_us": -(-breaker.window_us // MINUTE) * MINUTE,
+        "least": least,
+    }
     found = context.snapshot.query(
         template(
             "hot_partners",
-            {
-                "minute_attempts": context.source("minute_attempts", around),
-                "in_minutes": within("minute_us", (whole,)),
-                "of_partners": f"{condition} and {context.partners('partner')}",
-                "back_us": -(-breaker.window_us // MINUTE) * MINUTE,
-                "least": least,
-            },
+            {**told, "of_partners": f"{condition} and {context.partners('partner')}"},
         )
     )
     names = [partner for (partner,) in found]
@@ -80,6 +80,7 @@ def _hot(context: Context, breaker: Breaker, condition: str, span: Range) -> lis
     sql = template(
         "hot_pieces",
         {
+            **told,
             "attempts": context.source("attempts", around),
             "chain_steps": context.source("chain_steps", around),
             "in_time": within("ts", (whole,)),
