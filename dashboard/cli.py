@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,8 @@ Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
+#: Tables that read single events: of days that are not kept they know nothing.
+OF_EVENTS = ("attempts", "postbacks", "orders", "order_faults", "windows", "signatures", "backoff")
 TABLE_NAMES = ", ".join(sorted(path.stem for path in (Path(__file__).parent / "tables" / "sql").glob("*.sql")))
 
 
@@ -243,6 +246,10 @@ def _show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Pa
     for option in get_table(name).ignored(filters):
         _say(f"the table {name} has no {option}: that filter changes nothing")
     result = write(snapshot, name, filters, kind, out)
+    since = snapshot.gone_before(filters.frm_us)
+    if since is not None and name in OF_EVENTS:
+        day = datetime.fromtimestamp(since // 1_000_000, UTC).date()
+        _say(f"single events before {day} are gone (keep_days): the table {name} tells what is left of them")
     if result is not None and result.cut:
         _say(f"cut at {len(result.values)} rows; ask for more with --limit N")
 

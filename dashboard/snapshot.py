@@ -67,6 +67,11 @@ class Snapshot:
         finally:
             cursor.close()
 
+    def gone_before(self, frm_us: int | None) -> int | None:
+        """Since when single events are kept, where a range from `frm_us` on reaches behind that; else None."""
+        since = int(self.meta.get("facts_from_us", "0"))
+        return since if since and (frm_us is None or frm_us < since) else None
+
     def span(self, stream: str) -> Span:
         """First and newest event of a stream (exchange, postback), or of everything (all)."""
         return self.streams.get(stream, Span(None, None))

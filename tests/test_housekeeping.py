@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -14,6 +16,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard import tables
 from dashboard.filters import Filters
@@ -31,6 +34,8 @@ from ingest.simulate import simulate
 from ingest.snapshot.current import current_path, read_state
 from ingest.verify import verify
 from tests.loaded import Event, attempt, postback
+
+ROOT = Path(__file__).parent.parent
 
 BEGIN = datetime(2026, 9, 14, tzinfo=UTC)
 #: Tables that are read from single events, or partly so: their figures need the facts of the range.
@@ -480,3 +485,30 @@ def test_a_snapshot_of_an_older_layout_asks_for_rebuild_and_gets_everything(six_
     assert query(warehouse, "select count(*) from loads") == query(six_days / "all", "select count(*) from loads")
     load(tmp_path, [attempt(moment(6), "a")])
     assert verify(warehouse) == []
+
+
+def test_a_reader_is_told_what_is_gone(tmp_path: Path) -> None:
+    load(tmp_path, [attempt(moment(day, 10), f"a{day}") for day in range(5)], keep_days=2)
+    snapshot = open_snapshot(tmp_path / "w")
+    since = horizon_of(tmp_path / "w")
+    assert snapshot.gone_before(None) == snapshot.gone_before(since - 1) == since
+    assert snapshot.gone_before(since) is None
+    command = [sys.executable, "-m", "dashboard.cli", "show", "attempts", "--partner", "p", "--format", "json"]
+    environ = os.environ | {"RETRYLENS_WAREHOUSE": str(tmp_path / "w")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=ROOT, check=True)
+    assert "single events before 2026-09-" in done.stderr
+    assert len(json.loads(done.stdout)) < 5
+    kept = subprocess.run(
+        [*command, "--from", "2026-09-30"], capture_output=True, text=True, env=environ, cwd=ROOT, check=True
+    )
+    assert kept.stderr == ""
+
+
+def test_a_page_tells_what_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(tmp_path, [attempt(moment(day, 10), f"a{day}") for day in range(5)], keep_days=2)
+    monkeypatch.setenv("RETRYLENS_WAREHOUSE", str(tmp_path / "w"))
+    test = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=120)
+    test.query_params["range"] = "All"
+    test.run()
+    assert not test.exception
+    assert any("are not kept" in caption.value for caption in test.main.caption)

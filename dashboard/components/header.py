@@ -27,6 +27,8 @@ def show(view: View, page: str) -> None:
             )
         else:
             st.caption(say("strip.rejects" if rejects else "strip.no_rejects", rejects=rejects), width="content")
+    if (since := view.snapshot.gone_before(view.filters.frm_us)) is not None:
+        st.caption(say("strip.gone", since=clock(view.local(since)), zone=view.filters.zone))
 
 
 @st.fragment(run_every=CHECK_EVERY)
