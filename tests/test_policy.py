@@ -201,7 +201,7 @@ def flagged(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 def test_flags_become_triggers_with_their_evidence(flagged: Snapshot) -> None:
     policy, fields = whatif.flag_policy(flagged)
     forbidden = {"no_bid", "client_error"}
-    assert policy.default == Rules(frozenset(TRIGGERS) - forbidden, 2, True)
+    assert policy.default == Rules(frozenset(TRIGGERS) - forbidden)
     assert policy.of("p").triggers == frozenset(TRIGGERS) - forbidden - {"server_error"}
     assert set(policy.partners) == {"p", "q"}
     assert fields["version"] == 1
@@ -265,5 +265,25 @@ def test_a_trigger_flagged_over_all_partners_is_off_but_where_a_partner_keeps_it
 
 def test_without_retries_nothing_but_the_forbidden_is_off(tmp_path: Path) -> None:
     policy, fields = whatif.flag_policy(opened(tmp_path, call(0, "p", NO_BID)))
-    assert policy == Policy(Rules(frozenset(TRIGGERS) - {"no_bid", "client_error"}, 2, True))
+    assert policy == Policy(Rules(frozenset(TRIGGERS) - {"no_bid", "client_error"}))
     assert fields["evidence"] == []
+
+
+def test_a_partner_called_star_changes_nothing_for_the_others(tmp_path: Path) -> None:
+    """The roll-up over all partners has that name too: it holds more retries, and it decides."""
+    events = [
+        event
+        for number in range(80)
+        for name in ("a", "b", "c")
+        for event in call(number, f"{name}{number}", FAILED, FAILED)
+    ]
+    events += [event for number in range(30) for event in call(number, "*", FAILED, FAILED)]
+    policy, _ = whatif.flag_policy(opened(tmp_path, events))
+    assert "server_error" not in (policy.default.triggers or ())
+
+
+def test_without_any_word_of_wins_none_is_known_to_be_lost(tmp_path: Path) -> None:
+    snapshot = opened(tmp_path, [event for number in range(3) for event in call(number, "p", FAILED, BID)])
+    found = whatif.replay(snapshot, whatif.parse('{"triggers": []}', "p"), Filters())
+    assert (found.totals["bids_lost"], found.totals["wins_lost"], found.totals["revenue_lost"]) == (3, None, None)
+    assert {row["wins_lost"] for row in (*found.partners, *found.triggers)} == {None}

@@ -147,8 +147,10 @@ def loss(totals: Row, name: str, among: str = "calls") -> Tile:
 
 def revenue(totals: Row) -> Tile:
     """Money of the first currency, with that of the others below: amounts of two are never added."""
-    amounts: Mapping[str, Decimal] = totals["revenue_lost"]
-    told = [f"{currency} {rounded(amount)}" for currency, amount in amounts.items()] or [tell("flags.no_money")]
+    amounts: Mapping[str, Decimal] | None = totals["revenue_lost"]
+    told = [style.UNKNOWN]
+    if amounts is not None:
+        told = [f"{currency} {rounded(amount)}" for currency, amount in amounts.items()] or [tell("flags.no_money")]
     return Tile(
         "whatif_revenue",
         markdown(told[0]),

@@ -15,7 +15,6 @@ OFF = ("never", "disable")
 FORBIDDEN = ("no_bid", "client_error")
 """Triggers that are never repeated whatever their luck (rules R1 and R8)."""
 
-MOST_RETRIES = 2
 EVIDENCE = (
     "trigger",
     "verdict",
@@ -33,16 +32,19 @@ def flag_policy(snapshot: Snapshot) -> tuple[Policy, dict[str, Any]]:
     """The policy of the flags on the exchange, and the fields of its file.
 
     A partner's trigger is off where its own flag says never or disable, and, unless its own evidence says keep, where
-    the trigger is flagged over all partners, or where a roll-up over triggers is flagged and nothing within it is. At
-    most two retries, and none without the time for it.
+    the trigger is flagged over all partners, or where a roll-up over triggers is flagged and nothing within it is. It
+    sets nothing else: how many retries, and whether without the time for one, stays as it was.
     """
     rows = [row for row in tables.rows(snapshot, "flags") if row["stream"] == "exchange"]
-    verdicts = {(row["partner"], row["trigger"]): row["verdict"] for row in rows}
+    # A partner or trigger that is itself called * shares its name with the roll-up, which holds more.
+    verdicts = {
+        (row["partner"], row["trigger"]): row["verdict"] for row in sorted(rows, key=lambda row: row["retries"])
+    }
     every = frozenset(TRIGGERS)
-    default = Rules(every - _off(verdicts, "*"), MOST_RETRIES, True)
+    default = Rules(every - _off(verdicts, "*"))
     partners = {}
     for name in sorted({row["partner"] for row in rows} - {"*"}):
-        own = Rules(every - _off(verdicts, name), MOST_RETRIES, True)
+        own = Rules(every - _off(verdicts, name))
         if own != default or _evidence(rows, name):
             partners[name] = own
     policy = Policy(default, partners)

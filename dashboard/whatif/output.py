@@ -152,5 +152,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return "unknown"
     if isinstance(value, dict):
-        return visible(scalar(value)) or "0"
+        return visible(scalar(value)) or "none known"
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else visible(scalar(value))

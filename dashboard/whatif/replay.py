@@ -72,13 +72,19 @@ def replay(snapshot: Snapshot, policy: Policy, filters: Filters) -> Replay:
         blocked = block(snapshot, policy, filters)
         sums = {name: _with_breaker(name, row, policy, blocked) for name, row in sums.items()}
     estimates = statement.rows(snapshot, "estimate", policy, filters)
+    unknown = {} if _tells_wins(snapshot) else {"wins_lost": None, "revenue_lost": None}
     return Replay(
-        totals=figures(added(list(sums.values()))),
-        partners=[{"partner": name} | figures(row) for name, row in sums.items()],
-        triggers=statement.rows(snapshot, "triggers", policy, filters),
+        totals=figures(added(list(sums.values()))) | unknown,
+        partners=[{"partner": name} | figures(row) | unknown for name, row in sums.items()],
+        triggers=[row | unknown for row in statement.rows(snapshot, "triggers", policy, filters)],
         estimate=estimated(estimates),
         estimates=estimates,
     )
+
+
+def _tells_wins(snapshot: Snapshot) -> bool:
+    """Whether the whole data has any evidence of wins: without it none is known to be lost."""
+    return any(snapshot.evidence.get(name, False) for name in ("win", "winner", "loss"))
 
 
 def _with_breaker(partner: str, row: Row, policy: Policy, blocked: Sequence[tuple[str, Row]]) -> Row:
