@@ -152,8 +152,17 @@ def test_no_order_ids_are_unknown_not_healthy(run: Any, shown: Shown) -> None:
     assert tiles(test)["Orders with a fault"].startswith("unknown")
 
 
+def test_faults_and_duplicates_that_no_log_could_show_are_unknown(run: Any, shown: Shown) -> None:
+    bare = {"event": "postback", "key_id": "k", "http_status": 200, "event_type": "sale"}
+    test = run([bare | {"ts": at(second), "external_order_id": f"O{second}"} for second in range(5)])
+    assert texts.tell("orders.no_faults_told") in said(test)
+    assert texts.tell("panel.order_fault_kinds.empty") not in said(test)
+    assert tiles(test)["Orders with a fault"].startswith("unknown")
+    assert tiles(test)["Duplicates"].startswith("unknown")
+
+
 def test_no_lost_order_is_said_with_n(run: Any, shown: Shown) -> None:
-    told = said(run([order(0, "a"), order(1, "b"), order(2 * DAY, "c")]))
+    told = said(run([order(0, "a", conversion_id="1"), order(1, "b"), order(2 * DAY, "c")]))
     assert "No order of this range was lost (n 3)." in told
     assert texts.tell("panel.order_fault_kinds.empty") in told
 
@@ -176,7 +185,7 @@ def test_waits_are_told_by_key_with_what_was_wasted(run: Any, shown: Shown) -> N
 
 def test_429s_without_retry_after_are_unknown_not_obeyed(run: Any, shown: Shown) -> None:
     test = run([refusal(0, told=None), sent(5)])
-    assert said(test).count(texts.tell("throttles.not_told")) == 2
+    assert said(test).count(texts.tell("throttles.not_told")) == 3
     assert tiles(test)["Retry-After ignored"].startswith("unknown")
 
 

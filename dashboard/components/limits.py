@@ -59,6 +59,7 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
     result = data.table(view.snapshot, "postback_outcomes", filters, shape=shape)
     series = buckets.series(view, "postback_outcomes", filters=filters, shape=shape)
     accepted = result.total("accepted")
+    told = orders.carries(view)["duplicates"]
     return [
         tiles.rate(
             "accepted",
@@ -71,10 +72,10 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
         tiles.rate(
             "duplicates",
             result.total("duplicates"),
-            accepted,
+            accepted if told else None,
             metric="postbacks.duplicates",
             unit=tell("unit.accepted"),
-            trend=series.line("duplicates", "accepted"),
+            trend=series.line("duplicates", "accepted") if told else (),
         ),
     ]
 

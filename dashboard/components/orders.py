@@ -50,10 +50,17 @@ def headline(view: View, filters: Filters) -> list[Tile]:
     found = counts(result)
     whole = result.total("orders")
     faulty = data.table(view.snapshot, "order_faults", filters, shape=FAULTY)
+    judged = whole if carries(view)["faults"] else 0
     return [
         counted("lost", found.get(LOST, 0), whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
-        counted("faulty", faulty.total("orders"), whole, "order_faults.orders", tell("unit.orders")),
+        counted("faulty", faulty.total("orders"), judged, "order_faults.orders", tell("unit.orders")),
     ]
+
+
+def carries(view: View) -> Row:
+    """Whether the logs carry what `faults` and `duplicates` are judged by."""
+    [columns] = data.table(view.snapshot, "order_columns", Filters()).rows
+    return columns
 
 
 def counted(text: str, part: int, whole: int, metric: str, unit: str) -> Tile:
@@ -181,7 +188,7 @@ def fault_kinds(view: View, filters: Filters) -> None:
         metrics=("order_faults.fault",),
         n=result.total("faults"),
         unit=tell("unit.faults"),
-        absent="" if any_orders else "orders.no_ids",
+        absent="orders.no_ids" if not any_orders else "" if carries(view)["faults"] else "orders.no_faults_told",
     )
 
 

@@ -84,6 +84,7 @@ def keys(view: View, filters: Filters) -> None:
     result = data.table(view.snapshot, "retry_after", filters)
     rows = sorted(result.rows, key=lambda row: (-row["wasted"], -row["early"], -row["limited"], row["key"]))
     chosen: list[int] = []
+    text = "throttles.wasted" if result.total("with_retry_after") else "throttles.not_told"
     panel.table(
         view,
         "throttle_keys",
@@ -91,7 +92,7 @@ def keys(view: View, filters: Filters) -> None:
         [row | {"stream": tell(f"stream.{row['stream']}")} for row in rows],
         columns=COLUMNS,
         metrics=METRICS,
-        note=say("throttles.wasted", wasted=result.total("wasted"), limited=result.total("limited")) if rows else "",
+        note=say(text, wasted=result.total("wasted"), limited=result.total("limited")) if rows else "",
         on_select=chosen.append,
         absent=grid.ABSENT,
     )
