@@ -22,6 +22,8 @@ from ingest.simulate import simulate
 from ingest.snapshot.current import read_state
 from tests.loaded import Event, postback
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 T0 = datetime(2026, 9, 14, 10)
 

@@ -35,6 +35,8 @@ from ingest.snapshot.current import current_path, read_state
 from ingest.verify import verify
 from tests.loaded import Event, attempt, postback
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 BEGIN = datetime(2026, 9, 14, tzinfo=UTC)

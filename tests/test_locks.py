@@ -21,6 +21,8 @@ from ingest.snapshot.lock import FILE, writer_lock
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt
 
+pytestmark = pytest.mark.slow
+
 LOAD = [sys.executable, "-c", "from ingest.cli import main; main()", "ingest"]
 
 

@@ -11,6 +11,8 @@ from tests.reference.compare import Chosen, check
 from tests.reference.lines import DAY
 from tests.reference.logs import BASE, render
 
+pytestmark = pytest.mark.slow
+
 Events = list[dict[str, Any]]
 SECOND, MS = 1_000_000, 1_000
 

@@ -21,6 +21,8 @@ from dashboard.whatif.policy import policy_text
 from ingest.dictionary import load_outcomes
 from tests.loaded import Event, at, attempt, opened
 
+pytestmark = pytest.mark.slow
+
 ALL = ", ".join(TRIGGERS)
 
 

@@ -14,6 +14,8 @@ from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.load import ingest
 from tests.loaded import Event, at, opened, postback
 
+pytestmark = pytest.mark.slow
+
 US0 = 1_789_383_600_000_000
 HOUR = 3600
 DAY = 24 * HOUR

@@ -24,6 +24,8 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt, postback
 
+pytestmark = pytest.mark.slow
+
 EVENTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "attempt": lambda n: attempt(at(n), f"A{n}", http_status=200),
     "auction": lambda n: {"event": "auction", "ts": at(n), "auction_id": f"A{n}"},

@@ -18,6 +18,8 @@ from ingest.progress import Step
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt
 
+pytestmark = pytest.mark.slow
+
 LOAD = [sys.executable, "-c", "from ingest.cli import main; main()", "ingest"]
 
 

@@ -11,6 +11,8 @@ from tests import reference
 from tests.reference import Limits, logs
 from tests.reference.delays import delays
 
+pytestmark = pytest.mark.slow
+
 BEGIN = logs.BASE // 1_000
 SALE = {"tenant": "t", "event_type": "sale", "external_order_id": "o"}
 Events = list[dict[str, Any]]

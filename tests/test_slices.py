@@ -12,6 +12,8 @@ from ingest.models import build
 from ingest.models.relations import STORED
 from ingest.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 
 def loaded(logs: Path, warehouse: Path) -> Snapshot:
     """The warehouse of all logs but one, and then of that one."""

@@ -28,6 +28,8 @@ from ingest.states import States
 from ingest.states.columns import STATES
 from ingest.states.scope import in_order
 
+pytestmark = pytest.mark.slow
+
 SECOND = 1_000_000
 BEGIN = 1_789_380_000 * SECOND  # 2026-09-14T10:00:00Z
 CALL_SPAN = 600 * SECOND

@@ -14,6 +14,8 @@ from dashboard.filters import Filters, make_filters
 from dashboard.snapshot import Snapshot
 from tests.loaded import Event, at, attempt, opened, postback
 
+pytestmark = pytest.mark.slow
+
 Counts = dict[str, tuple[int, int]]
 
 

@@ -16,6 +16,8 @@ from dashboard.text import Format
 from ingest.load import ingest
 from tests.loaded import Event, attempt, opened, postback
 
+pytestmark = pytest.mark.slow
+
 BASE = 1_789_383_600_000_000
 DAY = 86_400
 PATH = "/api/v1/postback"

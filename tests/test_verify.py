@@ -20,6 +20,8 @@ from ingest.simulate import simulate
 from ingest.snapshot.current import current_path, read_state
 from ingest.verify import COUNTED, verify
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -25,6 +25,8 @@ from tests import warehouses
 from tests.loaded import Event, at, attempt, opened, postback
 from tests.test_pages import check_inert, run, words
 
+pytestmark = pytest.mark.slow
+
 Row = dict[str, Any]
 
 KINDS: dict[str, dict[str, Any]] = {
