@@ -13,6 +13,15 @@ SECOND = 1_000_000
 LAST_US = 4_133_980_800_000_000
 """2101-01-01: no event lies later."""
 
+WINDOW_KEY = """case
+    when
+        client_hash is not null
+        and (contains(endpoint, 'exchange') or contains(endpoint, '/r/') or contains(endpoint, '/p/'))
+        then client_hash
+    else key_id
+end as key"""
+"""Whom a fixed window counts: limits of exchange, /r/ and /p/ are per client, others per key."""
+
 
 def _orders(context: Context) -> str:
     return _of_span(context, "orders", "call_us", "partner")
@@ -53,7 +62,16 @@ def _window_requests(context: Context) -> str:
     lo, hi = context.span
     until = None if hi is None else min(hi + _widest(context.snapshot) * SECOND, LAST_US)
     source = context.source("postbacks", hull(((lo, until),)))
-    return f"select *, {context.partners('key_id')} as mine\nfrom {source}\nwhere {within('ts', ((lo, until),))}"
+    mine = f"{context.partners('key_id')} as mine"
+    return f"select *, {WINDOW_KEY}, {mine}\nfrom {source}\nwhere {within('ts', ((lo, until),))}"
+
+
+def _window_widths(context: Context) -> str:
+    """The largest window that any request of a key and endpoint ever named; asked for only where one names none."""
+    return (
+        f"select {WINDOW_KEY}, endpoint, max(window_s) as window_s\nfrom postbacks\n"
+        "where window_s > 0 and exists (from window_requests where window_s is null or window_s <= 0)\ngroup by all"
+    )
 
 
 def _widest(snapshot: Snapshot) -> int:
@@ -80,4 +98,5 @@ MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
     "throttle_rows": _throttles,
     "wasted_rows": _wasted,
     "window_requests": _window_requests,
+    "window_widths": _window_widths,
 }

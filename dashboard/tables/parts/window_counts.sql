@@ -1,13 +1,7 @@
--- requests of each key and endpoint by fixed window. Limits of exchange, /r/ and /p/ are per client, others per key.
+-- requests of each key and endpoint by fixed window
 with keyed as (
     select
-        case
-            when
-                client_hash is not null
-                and (contains(endpoint, 'exchange') or contains(endpoint, '/r/') or contains(endpoint, '/p/'))
-                then client_hash
-            else key_id
-        end as key,
+        key,
         endpoint,
         case when window_s > 0 then window_s end as own_s,
         "limit",
