@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ingest.load import Options
     from ingest.report import FileReport, RunReport
 
@@ -120,14 +122,38 @@ def simulate(
     typer.echo(f"{out}: {lines['lines']:,} lines, {lines['rejects']:,} of them broken; the truth is in truth.json")
 
 
-@app.command(epilog="Example: retrylens formats")
-def formats(warehouse: Warehouse = DEFAULT_WAREHOUSE) -> None:
-    """List the log formats that ingest knows."""
+@app.command(epilog="Example: retrylens formats nginx --try /var/log/nginx/access.log")
+def formats(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A format, or a format file.")] = None,
+    tried: Annotated[
+        Path | None, typer.Option("--try", metavar="FILE", help="Read its first lines; keep nothing.")
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="Zone of times without an offset, such as Europe/Kyiv.", metavar="ZONE")
+    ] = None,
+    warehouse: Warehouse = DEFAULT_WAREHOUSE,
+) -> None:
+    """List the log formats that ingest knows; say what one of them carries; try it on a file."""
     del warehouse
-    from ingest.formats.registry import list_formats
+    from ingest.formats.describe import describe, describe_trial
+    from ingest.formats.registry import list_formats, load_format
+    from ingest.formats.trial import try_format
 
-    for known in list_formats():
-        typer.echo(f"{known.name:12} {known.title}")
+    if name is None:
+        if tried is not None:
+            raise _needs_name()
+        for known in list_formats():
+            typer.echo(f"{known.name:12} {known.title}")
+        return
+    fmt = load_format(name)
+    if tried is None:
+        typer.echo(plain_lines(describe(fmt)))
+        return
+    if zone is not None and not _is_zone(zone):
+        from ingest.errors import InputError
+
+        raise InputError(f"no time zone {zone!r}; write Area/City, such as Europe/Kyiv")
+    typer.echo(plain_lines(describe_trial(fmt, tried, try_format(fmt, tried, zone=zone))))
 
 
 @app.command(epilog="Example: retrylens verify --warehouse warehouse")
@@ -185,6 +211,17 @@ def _tell(report: FileReport, *, as_json: bool) -> None:
 def plain(text: str) -> str:
     """`text` with control characters written out, so that none reaches a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def plain_lines(lines: Iterable[str]) -> str:
+    """Lines of text for a terminal."""
+    return "\n".join(map(plain, lines))
+
+
+def _needs_name() -> Exception:
+    from ingest.errors import InputError
+
+    return InputError("--try needs the name of a format: retrylens formats NAME --try FILE; see retrylens formats")
 
 
 def _say(text: str) -> None:

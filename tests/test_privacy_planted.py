@@ -228,7 +228,7 @@ def test_the_search_finds_what_is_kept(loaded: tuple[Path, Garden, bytes]) -> No
     assert any(where.startswith("rows of rejects") for where in kept)
 
 
-@pytest.mark.parametrize("moment", ["tmp/segment.ndjson", "facts/attempts/*", "snapshots/.*"])
+@pytest.mark.parametrize("moment", ["facts/attempts/*", "snapshots/.*"])
 def test_what_a_killed_load_left_is_gone_after_the_next(tmp_path: Path, moment: str) -> None:
     garden = Garden(2)
     logs, warehouse, tmp = tmp_path / "logs", tmp_path / "warehouse", tmp_path / "tmp"

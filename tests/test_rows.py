@@ -28,9 +28,9 @@ NOON = datetime(2026, 9, 14, 11)
 class Log:
     """Loads lines and shows what was staged."""
 
-    def __init__(self, tmp: Path, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         self.con = duckdb.connect()
-        self.loader = RowLoader(self.con, tmp, **options)
+        self.loader = RowLoader(self.con, **options)
         self.state = State("json")
 
     def load(self, data: bytes) -> Counts:
@@ -55,8 +55,8 @@ def line(whole: dict[str, Any], **values: Any) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def one_log(tmp_path_factory: pytest.TempPathFactory) -> Log:
-    return Log(tmp_path_factory.mktemp("rows"))
+def one_log() -> Log:
+    return Log()
 
 
 @pytest.fixture
@@ -197,8 +197,8 @@ def test_time_is_placed(log: Log, ts: bytes, micros: int) -> None:
         ("2026-09-14T11:00:00Z", "2026-09-14T11:00:00"),
     ],
 )
-def test_local_time_is_placed_in_the_zone(tmp_path: Path, local: str, utc: str) -> None:
-    assert Log(tmp_path, zone="Europe/Kyiv").attempt(ts=local)["ts"] == datetime.fromisoformat(utc)
+def test_local_time_is_placed_in_the_zone(local: str, utc: str) -> None:
+    assert Log(zone="Europe/Kyiv").attempt(ts=local)["ts"] == datetime.fromisoformat(utc)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_keys_match_as_json_does(log: Log) -> None:
 
 
 @pytest.mark.parametrize("blank", [b"", b" ", b"\t", b" \r", b"   "])
-def test_engine_keeps_the_sign_of_an_id_that_is_zero(tmp_path: Path, blank: bytes) -> None:
-    log = Log(tmp_path, engine_from=0)
+def test_engine_keeps_the_sign_of_an_id_that_is_zero(blank: bytes) -> None:
+    log = Log(engine_from=0)
     log.load(line(ATTEMPT, auction_id=0) + line(ATTEMPT, auction_id=blank + b"-0", attempt=-0) + line(ATTEMPT))
     assert [row["auction_id"] for row in log.table("stage_attempts")] == ["0", "-0", "A"]
 
@@ -430,8 +430,8 @@ def test_addresses_and_queries_are_not_stored(log: Log) -> None:
     ],
 )
 @pytest.mark.parametrize("engine_from", [0, 100])
-def test_error_text_keeps_all_but_addresses(tmp_path: Path, engine_from: int, text: str, kept: str) -> None:
-    assert Log(tmp_path, engine_from=engine_from).attempt(error_type=text)["error_type"] == kept
+def test_error_text_keeps_all_but_addresses(engine_from: int, text: str, kept: str) -> None:
+    assert Log(engine_from=engine_from).attempt(error_type=text)["error_type"] == kept
 
 
 @pytest.mark.parametrize(
@@ -496,8 +496,8 @@ def test_raw_text_is_capped(log: Log) -> None:
 
 
 @pytest.mark.parametrize("engine_from", [0, 100])
-def test_hashes_are_those_of_the_lines_of_facts(tmp_path: Path, engine_from: int) -> None:
-    log = Log(tmp_path, want_hashes=True, engine_from=engine_from)
+def test_hashes_are_those_of_the_lines_of_facts(engine_from: int) -> None:
+    log = Log(want_hashes=True, engine_from=engine_from)
     log.load(line(ATTEMPT) + b"bad\n" + line(ATTEMPT, source="x") + line(ATTEMPT).replace(b"\n", b"\r\n"))
     first, second, third = log.table("stage_hashes")
     assert [first["line_no"], second["line_no"], third["line_no"]] == [1, 3, 4]
@@ -539,8 +539,8 @@ def test_csv(log: Log) -> None:
 
 
 @pytest.mark.parametrize("engine_from", [0, 100])
-def test_csv_reject_names_the_physical_line_where_its_record_begins(tmp_path: Path, engine_from: int) -> None:
-    log = Log(tmp_path, engine_from=engine_from)
+def test_csv_reject_names_the_physical_line_where_its_record_begins(engine_from: int) -> None:
+    log = Log(engine_from=engine_from)
     log.state = State("csv", ("event", "ts", "auction_id", "partner"), 0)
     good = b'attempt,2026-09-14T11:00:00Z,"a\nb\nc",p\n'
     data = good + b"attempt,bad,x,p\n" + good + b'attempt,"open\n' + good + b"short\n"
@@ -586,7 +586,7 @@ def parquet(log: Log, path: Path, columns: dict[str, Any]) -> Counts:
 @pytest.mark.parametrize("zone", [None, "Europe/Kyiv"])
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 def test_parquet_time_with_a_zone_is_cut(tmp_path: Path, unit: str, zone: str | None, engine_from: int) -> None:
-    log = Log(tmp_path, zone=zone, engine_from=engine_from)
+    log = Log(zone=zone, engine_from=engine_from)
     number = 1789383600_123456789 // {"ms": 10**6, "us": 10**3, "ns": 1}[unit]
     times = pa.array([number], pa.timestamp(unit, "America/New_York"))
     assert parquet(log, tmp_path / "rows.parquet", {**ATTEMPT, "ts": times}).facts == 1
@@ -599,18 +599,18 @@ def test_parquet_time_with_a_zone_is_cut(tmp_path: Path, unit: str, zone: str | 
 def test_parquet_time_without_a_zone_needs_one(tmp_path: Path, unit: str, engine_from: int) -> None:
     path = tmp_path / "rows.parquet"
     times = pa.array([datetime(2026, 9, 14, 14)], pa.timestamp(unit))
-    log = Log(tmp_path, engine_from=engine_from)
+    log = Log(engine_from=engine_from)
     assert parquet(log, path, {**ATTEMPT, "ts": times}) == Counts(lines=1, rejects=1)
     assert log.table("stage_rejects")[0]["reason"].startswith("ts has no offset")
     assert parquet(log, path, {**POSTBACK, "x_timestamp": times}).mended == {"x_timestamp": 1}
-    log = Log(tmp_path, zone="Europe/Kyiv", engine_from=engine_from)
+    log = Log(zone="Europe/Kyiv", engine_from=engine_from)
     parquet(log, path, {**ATTEMPT, "ts": times})
     assert log.table("stage_attempts")[0]["ts"] == NOON
 
 
 @pytest.mark.parametrize("engine_from", [0, 100])
 def test_parquet_columns_match_by_their_exact_names(tmp_path: Path, engine_from: int) -> None:
-    log = Log(tmp_path, engine_from=engine_from)
+    log = Log(engine_from=engine_from)
     others = {"Event": "win", "TS": 7, "Partner": "q", "NBR": {"nbr": [{"ts": 9}]}}
     path = tmp_path / "rows.parquet"
     assert parquet(log, path, {**others, **ATTEMPT, "http_status": 204, "nbr": 5, "Nbr": 6}).facts == 1

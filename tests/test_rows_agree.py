@@ -4,9 +4,10 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +21,7 @@ from ingest.formats.registry import load_format
 from ingest.formats.spec import State
 from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.record import Reader
+from ingest.rows.times import parse_time
 
 NATIVE = load_format("native")
 ALWAYS, NEVER = 0, 1 << 60
@@ -91,11 +93,10 @@ SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.function_s
 
 
 @pytest.fixture(scope="module")
-def loaders(tmp_path_factory: pytest.TempPathFactory) -> Loaders:
+def loaders() -> Loaders:
     """The same loader twice: the engine first, and the definition alone."""
-    tmp = tmp_path_factory.mktemp("rows")
     cons = [(engine_from, duckdb.connect()) for engine_from in (ALWAYS, NEVER)]
-    return [(RowLoader(con, tmp, engine_from=engine_from), con) for engine_from, con in cons]
+    return [(RowLoader(con, engine_from=engine_from), con) for engine_from, con in cons]
 
 
 def same(loaders: Loaders, load: Callable[[RowLoader], Counts]) -> Loaded:
@@ -222,3 +223,20 @@ def test_parquet_rows(loaders: Loaders, tmp_path: Path, some: list[dict[str, str
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table(columns), path)
     same(loaders, lambda loader: loader.load_parquet(NATIVE, path, file_no=3))
+
+
+@pytest.mark.parametrize(
+    "zone",
+    ["UTC", "Europe/Kyiv", "America/New_York", "America/Sao_Paulo", "Asia/Shanghai", "Asia/Kathmandu",
+     "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia"],
+)  # fmt: skip
+def test_the_engine_places_local_times_as_the_definition_does(zone: str) -> None:
+    """Each hour of three years, and of days around them up to the end of the century."""
+    con = duckdb.connect()
+    loader = RowLoader(con, zone=zone, engine_from=ALWAYS)
+    starts = [datetime(2025, 1, 1) + timedelta(hours=n, microseconds=n) for n in range(3 * 8_766)]
+    starts += [datetime(2000, 1, 2) + timedelta(hours=37 * n) for n in range(23_000)]
+    lines = [f'{{"event":"attempt","ts":"{start}","auction_id":"a","partner":"p"}}\n' for start in starts]
+    loader.load_lines(NATIVE, "".join(lines).encode(), file_no=1, first_line=1, offset=0, state=State("json"))
+    rows = con.execute("select epoch_us(ts) from stage_attempts order by line_no").fetchall()
+    assert [us for (us,) in rows] == [parse_time(str(start), ZoneInfo(zone)) for start in starts]

@@ -11,6 +11,8 @@ TIME = "TIMESTAMP"
 FLAG = "BOOLEAN"
 
 #: relation -> (column, engine type) in order. `outcome` and `reason` of an attempt are those of the metric dictionary.
+#: An attempt with `last_only` is the last of its call, the only one that its log shows, of `attempt_count` (NULL: of
+#: how many is unknown).
 COLUMNS: dict[str, list[tuple[str, str]]] = {
     "attempts": [
         ("ts", TIME),
@@ -38,6 +40,8 @@ COLUMNS: dict[str, list[tuple[str, str]]] = {
         ("placement", TEXT),
         ("region", TEXT),
         ("node", TEXT),
+        ("attempt_count", COUNT),
+        ("last_only", FLAG),
         ("outcome", TEXT),
         ("reason", TEXT),
         ("event_id", TEXT),

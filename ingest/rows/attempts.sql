@@ -4,8 +4,13 @@ classed as (
     select
         *,
         error_class(error_type) as error_class,
-        case when http_status = 200 then body_kind end as answer
+        coalesce(http_status, case when answered then 200 end) as status
     from typed_attempts
+),
+
+told as (
+    select *, case when status = 200 then body_kind end as answer
+    from classed
 ),
 
 decided as (
@@ -14,20 +19,20 @@ decided as (
         case
             when not_sent = 'breaker' then 'not_sent_breaker'
             when not_sent is not null then 'not_sent_limit'
-            when breaker = 'open' and http_status is null and error_type is null and latency_ms is null
+            when breaker = 'open' and status is null and error_type is null and latency_ms is null
                 then 'not_sent_breaker'
             when error_class = 'connect_error' then 'connect_error'
             when error_class = 'tls_error' then 'tls_error'
-            when error_class = 'timeout' or (http_status is null and latency_ms >= timeout_ms) then 'timeout'
+            when error_class = 'timeout' or (status is null and latency_ms >= timeout_ms) then 'timeout'
             when error_class = 'cancelled' then 'cancelled'
             when error_class = 'reset' then 'reset'
-            when http_status = 429 then 'rate_limited'
-            when http_status between 500 and 599 then 'server_error'
-            when http_status between 400 and 499 then 'client_error'
-            when http_status not in (200, 204) then 'unexpected_status'
-            when http_status is null and error_class = 'invalid_response' then 'invalid_response'
-            when http_status is null then 'unknown_error'
-            when http_status = 204 then 'no_bid'
+            when status = 429 then 'rate_limited'
+            when status between 500 and 599 then 'server_error'
+            when status between 400 and 499 then 'client_error'
+            when status not in (200, 204) then 'unexpected_status'
+            when status is null and error_class = 'invalid_response' then 'invalid_response'
+            when status is null then 'unknown_error'
+            when status = 204 then 'no_bid'
             when answer in ('invalid', 'broken') then 'invalid_response'
             when answer = 'bids' then 'bid'
             when answer = 'none' then 'no_bid'
@@ -37,7 +42,7 @@ decided as (
             else 'answered_unknown'
         end as outcome,
         case when answer is null then nbr else body_nbr end as code
-    from classed
+    from told
 )
 
 select
@@ -70,8 +75,14 @@ select
     placement,
     region,
     node,
+    attempt_count,
+    last_only,
     outcome,
-    case when outcome = 'no_bid' then coalesce(code, 'no_reason') end as reason,
+    case
+        when outcome <> 'no_bid' then null
+        when code is null and no_code and http_status is distinct from 204 then 'unknown'
+        else coalesce(code, 'no_reason')
+    end as reason,
     event_id,
     file_no,
     line_no

@@ -71,11 +71,14 @@ create or replace temp macro odd_retry_after(x, v) as
     x <> '' and (v is null or x < '0' or cast(try_cast(x as bigint) as varchar) <> x);
 
 -- RFC 3339 with an offset of less than 15 hours; or a whole epoch number of s, ms, us or ns; or seconds with a fraction
--- where the literal is known to be `exact`.
+-- where the literal is known to be `exact`; or a local time, where `local_time` knows the zone (see engine.py).
 create or replace temp macro is_stamp(x) as regexp_full_match(
     x,
     '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?'
     || '(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)'
+);
+create or replace temp macro is_local_stamp(x) as regexp_full_match(
+    x, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?'
 );
 create or replace temp macro micros_of_epoch(n) as
     case
@@ -91,6 +94,7 @@ create or replace temp macro cast_time(x, exact) as
             then make_timestamp(micros_of_epoch(try_cast(x as bigint)))
         when exact and regexp_full_match(x, '[0-9]{9,10}\.[0-9]{1,6}')
             then make_timestamp(cast(try_cast(x as decimal(24, 6)) * 1000000 as bigint))
+        when is_local_stamp(x) then local_time(try_cast(x as timestamp))
         when is_stamp(upper(x)) then cast(try_cast(upper(x) as timestamptz) as timestamp)
     end;
 create or replace temp macro odd_time(x, v) as

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.formats.spec import Format, Relation
-from ingest.rows.engine_sql import MAX_LINE, macros, ndjson, of_events, typed_rows
+from ingest.rows.engine_sql import ENGINE_ERRORS, MAX_LINE, json_texts, macros, of_events, typed_rows
 from ingest.rows.lines import Lines, Numbers, group_lines
 from ingest.rows.staging import Staging
+from ingest.rows.zones import local_time
 
 
 class Engine:
-    """Loads into `staging`; segments are read through a file in `tmp`."""
+    """Loads into `staging`; times without an offset lie in `zone`."""
 
-    def __init__(self, staging: Staging, tmp: Path) -> None:
+    def __init__(self, staging: Staging, zone: str | None) -> None:
         self._staging = staging
         self._con = staging.con
-        self._segment = tmp / "segment.ndjson"
-        self._ready = False
+        self._zone = zone
+        self._guarded = False
+        self._ready: tuple[str | None] | None = None
 
-    def _prepare(self) -> None:
-        """Creates the macros, once; a load of few lines does without."""
-        if not self._ready:
+    def prepare(self, zone: str | None) -> None:
+        """Creates the macros for times of this zone, where they are not there; a load of few lines does without."""
+        if self._ready != (zone,):
             self._con.execute("set timezone = 'UTC'")
-            self._con.execute(macros())
-            self._ready = True
+            self._con.execute(local_time(self._con, zone))
+            if self._ready is None:
+                self._con.execute(macros())
+            self._ready = (zone,)
 
     def load_lines(self, fmt: Format, lines: Lines, file_no: int, first_line: int) -> NDArray[np.bool_]:
         """Stages JSON lines; gives which of them are staged."""
@@ -38,19 +40,37 @@ class Engine:
         lenient = lines.lenient()
         exact = lines.exact_times(key for key, kind in fmt.types.items() if kind == "time")
         among = np.flatnonzero(lines.objects(MAX_LINE))
+        among = among[lines.unicode(among)]
         for relation, numbers in group_lines(lines, among, fmt.kind, fmt.relations):
-            places = pa.table({"line_no": numbers + first_line, "suspect": lenient[numbers], "exact": exact[numbers]})
-            self._segment.write_bytes(lines.join(numbers))
-            self._con.register("line_places", places)
+            table = pa.table(
+                {
+                    "line": lines.strings(numbers),
+                    "line_no": numbers + first_line,
+                    "suspect": lenient[numbers],
+                    "exact": exact[numbers],
+                }
+            )
+            self._con.register("json_lines", table)
             try:
-                source = f"({ndjson(self._segment, fmt, relation)} positional join line_places)"
-                odd = self._load(fmt, relation, source, file_no, numbers + first_line)
+                odd = self._load_json(fmt, relation, file_no, numbers + first_line)
             finally:
-                self._con.unregister("line_places")
-                self._segment.unlink()
+                self._con.unregister("json_lines")
             staged[numbers] = True
             staged[odd - first_line] = False
         return staged
+
+    def _load_json(self, fmt: Format, relation: Relation, file_no: int, line_nos: Numbers) -> Numbers:
+        """Stages the lines in `json_lines`, each of one relation; gives the numbers of the odd ones.
+
+        Most logs are sound: whether each line is JSON at all is asked only once one was not.
+        """
+        odd = line_nos
+        if not self._guarded:
+            odd = self._load(fmt, relation, json_texts(fmt, relation, "json_lines", guarded=False), file_no, line_nos)
+        if len(odd) == len(line_nos):
+            self._guarded = True
+            odd = self._load(fmt, relation, json_texts(fmt, relation, "json_lines", guarded=True), file_no, line_nos)
+        return odd
 
     def load_table(
         self, fmt: Format, table: str, keys: Collection[str], file_no: int, line_nos: Numbers
@@ -76,10 +96,10 @@ class Engine:
 
         Where the engine fails, or sees other rows than there are, all are odd.
         """
-        self._prepare()
+        self.prepare(self._zone)
         try:
             rows = self._staging.derive(relation.name, typed_rows(fmt, relation, source, file_no))
-        except duckdb.Error:
+        except ENGINE_ERRORS:
             return line_nos
         first, last = int(line_nos[0]), int(line_nos[-1])
         if rows != len(line_nos):

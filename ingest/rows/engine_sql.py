@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+
+import duckdb
 
 from ingest.formats.spec import Field, Format, Relation
 from ingest.rows.staging import typed_columns
@@ -12,6 +15,8 @@ from ingest.rows.staging import typed_columns
 CASTS = Path(__file__).with_name("casts.sql")
 #: Types whose texts are tested together by `odd_texts`.
 TOGETHER = ("text", "error", "path", "hash", "loss_reason")
+#: What a statement over raw lines may raise; the second where the engine's own message cuts a character of a line.
+ENGINE_ERRORS = (duckdb.Error, UnicodeDecodeError)
 #: Longest line, with its line end, that the engine reads; longer ones are left to the definition.
 MAX_LINE = 4 * 1024 * 1024
 
@@ -22,13 +27,16 @@ def macros() -> str:
     return CASTS.read_text(encoding="utf-8")
 
 
-def ndjson(path: Path, fmt: Format, relation: Relation) -> str:
-    """A reader of `path` that gives the keys of `relation` as text, one row a line, all NULL where it is no object."""
-    columns = ", ".join(f"{_text(key)}: 'VARCHAR'" for key in _keys(fmt, relation))
-    return (
-        f"read_ndjson({_text(str(path))}, columns = {{{columns}}}, ignore_errors = true, records = true,"
-        f" maximum_object_size = {MAX_LINE}, compression = 'none')"
-    )
+def json_texts(fmt: Format, relation: Relation, lines: str, *, guarded: bool) -> str:
+    """The keys of `relation` as text, one row a line of `lines` (line, line_no, suspect, exact).
+
+    Unless `guarded` it fails where a line is no JSON; with it the keys of such a line are NULL.
+    """
+    shape = json.dumps(dict.fromkeys(_keys(fmt, relation), "VARCHAR"))
+    texts = f"json_transform(line, {_text(shape)})"
+    if guarded:
+        texts = f"case when json_valid(line) then {texts} end"
+    return f"(select unnest({texts}), line_no, suspect, exact from {lines})"
 
 
 def of_events(fmt: Format, relation: Relation, table: str, keys: Collection[str]) -> str:

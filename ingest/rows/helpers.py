@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from zoneinfo import ZoneInfo
 
 from ingest.formats.spec import Format
@@ -35,13 +36,19 @@ class _Helper:
         self.send(job)
 
     def send(self, thing: object) -> None:
+        """Hand it over; that the process has died is found by `receive`."""
         assert self._process.stdin is not None
-        pickle.dump(thing, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):
+            pickle.dump(thing, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
 
-    def receive(self) -> Batch:
+    def receive(self) -> Batch | None:
+        """What it read; None where it has died (was killed, perhaps, for want of memory)."""
         assert self._process.stdout is not None
-        batch = pickle.load(self._process.stdout)
+        try:
+            batch = pickle.load(self._process.stdout)
+        except (EOFError, pickle.UnpicklingError):
+            return None
         assert isinstance(batch, Batch)
         return batch
 
@@ -49,25 +56,41 @@ class _Helper:
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                with suppress(BrokenPipeError):
+                    pipe.close()
         self._process.wait()
 
 
 def read_beside(
     fmt: Format, zone: str | None, file_no: int, batches: Iterable[list[Raw]], *, want_hashes: bool
 ) -> Iterator[Batch]:
-    """The batches of a file, read by as many processes as there are processors, in order."""
+    """The batches of a file, read by as many processes as there are processors, in order.
+
+    What a process that died had in hand is read here, and it gets nothing more.
+    """
+    reader = Reader(fmt, ZoneInfo(zone) if zone else None)
     helpers = [_Helper(fmt, zone, file_no, want_hashes) for _ in range(min(os.cpu_count() or 1, MOST))]
-    idle, busy = deque(helpers), deque[_Helper]()
+    idle, busy = deque(helpers), deque[tuple[_Helper, list[Raw]]]()
+
+    def take() -> Batch:
+        helper, raws = busy.popleft()
+        batch = helper.receive()
+        if batch is None:
+            return read_batch(reader, file_no, raws, want_hashes=want_hashes)
+        idle.append(helper)
+        return batch
+
     try:
         for raws in batches:
+            while busy and not idle:
+                yield take()
             if not idle:
-                yield busy[0].receive()
-                idle.append(busy.popleft())
-            busy.append(idle.popleft())
-            busy[-1].send(raws)
+                yield read_batch(reader, file_no, raws, want_hashes=want_hashes)
+                continue
+            busy.append((idle.popleft(), raws))
+            busy[-1][0].send(raws)
         while busy:
-            yield busy.popleft().receive()
+            yield take()
     finally:
         for helper in helpers:
             helper.end()

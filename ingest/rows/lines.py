@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.formats.spec import Relation
@@ -57,6 +58,36 @@ class Lines:
         firsts = self.starts[numbers[np.concatenate(([0], breaks + 1))]]
         lasts = self.ends[numbers[np.concatenate((breaks, [len(numbers) - 1]))]]
         return b"\n".join(self.data[a:b] for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
+
+    def strings(self, numbers: Numbers) -> pa.LargeStringArray:
+        """These lines, which must be UTF-8, as texts with their line ends; nothing is copied where they are all."""
+        data = self.join(numbers)
+        if len(numbers) == len(self):
+            offsets = np.append(self.starts, len(data))
+        else:
+            lengths = self.ends[numbers] - self.starts[numbers] + 1
+            offsets = np.concatenate(([0], np.cumsum(lengths)))
+            offsets[-1] = len(data)
+        return pa.LargeStringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(data))
+
+    def unicode(self, numbers: Numbers) -> NDArray[np.bool_]:
+        """Which of these lines are UTF-8, and do not begin with a BOM."""
+        found = np.ones(len(numbers), np.bool_)
+        if self.data.isascii():
+            return found
+        try:
+            whole = self.data.decode() is not None
+        except UnicodeDecodeError:
+            whole = False
+        for at, number in enumerate(numbers.tolist()):
+            if whole and number:
+                break
+            line = self.line(number)
+            try:
+                found[at] = not line.decode().startswith("\ufeff")
+            except UnicodeDecodeError:
+                found[at] = False
+        return found
 
     def lenient(self) -> NDArray[np.bool_]:
         """Which lines the engine might read otherwise than JSON says.

@@ -10,19 +10,21 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from ingest.formats.spec import Format, State
+from ingest.formats.spec import AnyFormat, Foreign, Format, State
 from ingest.rows.batch import Batch, Counts, line_hash, read_batch
 from ingest.rows.cells import read_csv
 from ingest.rows.engine import Engine
+from ingest.rows.foreign import ForeignLoader
 from ingest.rows.helpers import read_beside
 from ingest.rows.lines import Lines
 from ingest.rows.parquet import ParquetFile
-from ingest.rows.raw import Raw, csv_raw
+from ingest.rows.raw import Raw, csv_raw, read_documents
 from ingest.rows.record import Reader, Reject, read_object
 from ingest.rows.staging import Staging
 
 __all__ = ["Counts", "RowLoader"]
 
+JSON = State("json")
 #: Records that the definition reads before they are staged together.
 BATCH = 20_000
 #: Fewer lines than these are read by the definition alone: the engine would plan longer than that takes.
@@ -42,7 +44,6 @@ class RowLoader:
     def __init__(
         self,
         con: duckdb.DuckDBPyConnection,
-        tmp: Path,
         *,
         zone: str | None = None,
         want_hashes: bool = False,
@@ -54,11 +55,12 @@ class RowLoader:
         self._want_hashes = want_hashes
         self._engine_from = engine_from
         self._staging = Staging(con, want_hashes=want_hashes)
-        self._engine = Engine(self._staging, tmp)
+        self._engine = Engine(self._staging, zone)
         self._readers: dict[str, Reader] = {}
+        self._foreign: ForeignLoader | None = None
 
     def load_lines(
-        self, fmt: Format, data: bytes, *, file_no: int, first_line: int, offset: int, state: State
+        self, fmt: AnyFormat, data: bytes, *, file_no: int, first_line: int, offset: int, state: State
     ) -> Counts:
         """Stages a segment: complete records of a file (the last may lack its line end), without the CSV header.
 
@@ -67,8 +69,14 @@ class RowLoader:
         """
         if state.split == "csv":
             records = [csv_raw(record, first_line + record.line, offset, state) for record in read_csv(data)]
+            if isinstance(fmt, Foreign):
+                return self._load_foreign_records(fmt, records, file_no)
             return self._load_csv(fmt, state, records, file_no)
+        if state.split == "document":
+            return self._foreign_loader(fmt, state).read(read_documents(data, first_line, offset), file_no)
         lines = Lines(data)
+        if isinstance(fmt, Foreign):
+            return self._load_foreign(self._foreign_loader(fmt, state), lines, file_no, first_line, offset)
         counts = Counts()
         left: Sequence[int] = range(len(lines))
         if len(lines) >= self._engine_from:
@@ -78,6 +86,36 @@ class RowLoader:
             left = np.flatnonzero(~staged).tolist()
         raws = (Raw(first_line + n, offset + lines.start(n), lines.line(n)) for n in left)
         return counts + self._read(fmt, file_no, raws, len(left))
+
+    def _foreign_loader(self, fmt: AnyFormat, state: State) -> ForeignLoader:
+        """What loads files of this format that are split so, with its macros in place."""
+        assert isinstance(fmt, Foreign)
+        split = fmt.split_as(state.split)
+        if self._foreign is None or self._foreign.format != split:
+            self._foreign = ForeignLoader(split, self._staging, self._zone)
+            self._foreign.declare()
+        return self._foreign
+
+    def _load_foreign(self, loader: ForeignLoader, lines: Lines, file_no: int, first_line: int, offset: int) -> Counts:
+        staged = np.zeros(len(lines), np.bool_)
+        if len(lines) >= self._engine_from:
+            self._engine.prepare(loader.zone)
+            staged = loader.load_lines(lines, file_no, first_line)
+        sure = np.flatnonzero(staged).tolist()
+        counts = self._count_sure(file_no, ((first_line + n, lines.line(n)) for n in sure), len(sure))
+        left = np.flatnonzero(~staged).tolist()
+        raws = (Raw(first_line + n, offset + lines.start(n), lines.line(n)) for n in left)
+        return counts + loader.read(raws, file_no)
+
+    def _load_foreign_records(self, fmt: Foreign, raws: list[Raw], file_no: int) -> Counts:
+        loader = self._foreign_loader(fmt, State("csv"))
+        plain = [raw for raw in raws if raw.fault is None and not raw.is_blank() and raw.is_unicode()]
+        sure: set[int] = set()
+        if len(plain) >= self._engine_from:
+            self._engine.prepare(loader.zone)
+            sure = loader.load_cells(plain, file_no)
+        counts = self._count_sure(file_no, ((raw.line, raw.data) for raw in plain if raw.line in sure), len(sure))
+        return counts + loader.read((raw for raw in raws if raw.line not in sure), file_no)
 
     def load_parquet(self, fmt: Format, path: Path, *, file_no: int) -> Counts:
         """Stages a Parquet file; its rows count as lines from 1, without an offset. Raises Refused."""
@@ -117,9 +155,14 @@ class RowLoader:
             self._staging.add_hashes(file_no, [(line, line_hash(data)) for line, data in lines])
         return Counts(lines=number, facts=number)
 
-    def is_whole(self, tail: bytes, fmt: Format, state: State | None = None) -> bool:
-        """Whether an unfinished last line is a whole record that only lacks its line end."""
-        if state is not None and state.split == "csv":
+    def is_whole(self, tail: bytes, fmt: AnyFormat, state: State = JSON) -> bool:
+        """Whether an unfinished last line is a whole record that only lacks its line end.
+
+        Of a text that is neither JSON nor CSV this cannot be told: it may go on.
+        """
+        if isinstance(fmt, Foreign) and state.split != "csv":
+            return self._foreign_loader(fmt, state).is_whole(tail)
+        if state.split == "csv":
             records = list(read_csv(tail))
             return len(records) == 1 and records[0].fault is None and len(records[0].cells) == len(state.header)
         try:

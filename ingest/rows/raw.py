@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ingest.formats.spec import State
@@ -52,3 +53,45 @@ def csv_raw(record: CsvRecord, line: int, offset: int, state: State) -> Raw:
         return Raw(line, offset + record.start, data, None, fault)
     cells = zip(reversed(state.header), reversed(record.cells), strict=True)
     return Raw(line, offset + record.start, data, {name: cell or None for name, cell in cells})
+
+
+#: Where a JSON document may end that begins at a line's start: a closing brace that ends a line, and is not indented.
+LINE_ENDS = b"\n\r"
+_END = re.compile(rb"^\}[ \t\r]*$", re.MULTILINE)
+
+
+def read_documents(data: bytes, first_line: int = 1, offset: int = 0) -> Iterator[Raw]:
+    """Objects that extend over lines, each of the line where it begins; blank lines lie between them.
+
+    `data` begins with line `first_line`, at `offset` of its file.
+    """
+    start, line = 0, first_line
+    while start < len(data):
+        if data[start] in LINE_ENDS:
+            line += data[start] == LINE_ENDS[0]
+            start += 1
+            continue
+        end = document_end(data, start) or len(data)
+        yield Raw(line, offset + start, data[start:end])
+        line += data.count(b"\n", start, end)
+        start = end
+
+
+def whole_documents(data: bytes) -> int:
+    """How many bytes at the start of `data` are complete documents."""
+    end = 0
+    for raw in read_documents(data):
+        if not document_end(data, raw.offset or 0):
+            break
+        end = (raw.offset or 0) + len(raw.data)
+    return end
+
+
+def document_end(data: bytes, start: int = 0) -> int:
+    """Where the object ends that begins at `start`: on its line, or where a line begins with its brace; else 0."""
+    line_end = data.find(b"\n", start)
+    first = data[start : line_end if line_end >= 0 else len(data)].rstrip()
+    if first.endswith(b"}") and line_end >= 0 and first != b"{":
+        return line_end
+    match = _END.search(data, start)
+    return match.end() if match else 0

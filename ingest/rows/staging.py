@@ -13,16 +13,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.facts.columns import COLUMNS, COUNT, FLAG, MONEY, MS, TEXT, TIME
+from ingest.rows.arrays import array, table
 from ingest.rows.error_types import error_macros
 from ingest.rows.record import Record
 
 FOLDER = Path(__file__).parent
 #: Columns that the statements `<relation>.sql` work out of the typed ones.
 DERIVED = {"attempts": ("outcome", "reason"), "postbacks": ("outcome",)}
-#: Typed columns that are not facts: the code as text, and what the body said.
+#: Typed columns that are not facts: the code as text, what a format declares (an answer that has no status; that its
+#: source can carry no code), and what the body said.
 EXTRA = {
     "attempts": {
         "nbr": TEXT,
+        "answered": FLAG,
+        "no_code": FLAG,
         "body_kind": TEXT,
         "body_bids": COUNT,
         "body_price": MONEY,
@@ -87,15 +91,20 @@ def record_tables(file_no: int, records: Sequence[tuple[int, Record]]) -> dict[s
     tables = {}
     for relation, rows in by_relation.items():
         kinds = typed_columns(relation)
-        arrays = [pa.array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in kinds.items()]
-        tables[relation] = pa.table(arrays, names=list(kinds))
+        tables[relation] = table(
+            {name: array([row.get(name) for row in rows], _ARROW[kind]) for name, kind in kinds.items()}
+        )
     return tables
 
 
 def rejects_table(file_no: int, rejects: Sequence[Rejected]) -> pa.Table:
     """The rows of `stage_rejects`."""
     columns = [[getattr(reject, name) for reject in rejects] for name in _REJECTS.names[1:]]
-    return pa.table([[file_no] * len(rejects), *columns], schema=_REJECTS)
+    return _of(_REJECTS, [[file_no] * len(rejects), *columns])
+
+
+def _of(schema: pa.Schema, columns: Sequence[Sequence[object]]) -> pa.Table:
+    return table({item.name: array(values, item.type) for item, values in zip(schema, columns, strict=True)})
 
 
 class Staging:
@@ -159,13 +168,13 @@ class Staging:
         """Stages (line number, input key) of values that did not cast."""
         if mended:
             lines, keys = zip(*mended, strict=True)
-            self._append("stage_mended", pa.table([[file_no] * len(lines), lines, keys], schema=_MENDED))
+            self._append("stage_mended", _of(_MENDED, [[file_no] * len(lines), lines, keys]))
 
     def add_hashes(self, file_no: int, hashes: Sequence[tuple[int, bytes]]) -> None:
         """Stages (line number, hash of the line's bytes) pairs."""
         if hashes:
             lines, digests = zip(*hashes, strict=True)
-            self._append("stage_hashes", pa.table([[file_no] * len(lines), lines, digests], schema=_HASHES))
+            self._append("stage_hashes", _of(_HASHES, [[file_no] * len(lines), lines, digests]))
 
     def _append(self, table: str, rows: pa.Table) -> None:
         self.con.register("new_rows", rows)
@@ -176,8 +185,8 @@ class Staging:
 
     def forget(self, file_no: int) -> None:
         """Drops all that was staged of a file."""
-        for table in self.tables:
-            self.con.execute(f"delete from {table} where file_no = ?", [file_no])
+        for name in self.tables:
+            self.con.execute(f"delete from {name} where file_no = ?", [file_no])
 
 
 def declare(columns: dict[str, str]) -> str:
