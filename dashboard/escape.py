@@ -9,6 +9,9 @@ import re
 import string
 import unicodedata
 
+UNKNOWN = "unknown"
+"""Stands for a name that no log told."""
+
 LABEL_LIMIT = 60
 """Longest outside string shown in running text or on a chart, in characters."""
 
@@ -20,13 +23,18 @@ before it does not help, an invisible word joiner inside does."""
 _PLOTLY = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;", "}": "&#125;"})
 
 
+def name_of(text: object) -> str:
+    """The whole text; None is said."""
+    return UNKNOWN if text is None else str(text)
+
+
 def plain(text: object, limit: int = LABEL_LIMIT) -> str:
     """One line of visible characters, at most `limit` long; text that was cut ends in an ellipsis and a short digest.
 
     Control characters, direction overrides, lone surrogates and unassigned code points become U+FFFD. The digest
     keeps two long names apart that begin alike.
     """
-    whole = str(text)
+    whole = name_of(text)
     visible, complete = _visible(whole, limit)
     if complete:
         return visible
@@ -36,7 +44,7 @@ def plain(text: object, limit: int = LABEL_LIMIT) -> str:
 
 def brief(text: object, limit: int) -> str:
     """As `plain`, but cut text ends in the ellipsis alone: for places where the row says which name it is."""
-    visible, complete = _visible(str(text), limit)
+    visible, complete = _visible(name_of(text), limit)
     return visible if complete else f"{visible[: limit - 1]}…"
 
 

@@ -67,15 +67,11 @@ BANNED = [
 
 #: Columns that are never NULL wherever a window orders by them.
 NOT_NULL = frozenset(
-    {"us", "ts", "rn", "position", "delivery", "auction_id", "partner", "kind", "key_id", "won", "outcome", "call_us"}
+    {"us", "ts", "rn", "position", "delivery", "auction_id", "partner", "kind", "won", "outcome", "call_us"}
 )
 #: Of single models: what they filter, or what the canonical relation requires.
 ALSO_NOT_NULL = {
-    "order_posts": {"http_status"},
-    "postback_results": {"http_status"},
     "call_losses": {"loss_reason"},
-    "replays": {"http_status"},
-    "key_reuses": {"http_status"},
 }
 ORDERED_ONLY = ("row_number", "rank", "dense_rank", "lag", "lead", "ntile")
 #: Columns that are lists: their type has no name that all engines share.
@@ -276,27 +272,27 @@ KEYS: dict[str, str | None] = {
     "retries": "auction_id partner call_us retry_no",
     "auction_stages": "auction_id",
     "deliveries": None,
-    "orders": "tenant event_type? external_order_id",
-    "order_retries": "tenant event_type? external_order_id retry_no",
+    "orders": "tenant? event_type? external_order_id",
+    "order_retries": "tenant? event_type? external_order_id retry_no",
     "postback_results": None,
     "hour_nodes": "hour_us partner node?",
     "hour_latency": "hour_us partner bucket",
     "breaker_marks": "hour_us partner node? us",
     "breaker_states": "partner node? place",
     "replays": None,
-    "key_reuses": "key_id idempotency_key",
+    "key_reuses": "key_id? idempotency_key",
     "chain_steps": None,
     "chain_ends": "auction_id partner call_us",
 }
 #: Key of every cube, behind its bucket.
 CUBE_KEYS = {
     "attempts": "partner node? outcome reason?",
-    "calls": "stream partner stage? reason? fate?",
-    "retries": "stream partner trigger retry_no region?",
+    "calls": "stream partner? stage? reason? fate?",
+    "retries": "stream partner? trigger retry_no region?",
     "rescues": "partner trigger retry_no currency?",
     "notices": "kind partner? currency?",
     "auctions": "stage",
-    "postbacks": "key_id endpoint? outcome stage reason?",
+    "postbacks": "key_id? endpoint? outcome stage reason?",
     "audit": "stream partner? rule severity",
     "chains": "partner trigger trigger_bit before_bits retry_no feasible? unfit_before currency?",
     "ends": "partner trigger before_bits retries feasible? unfit_before",

@@ -22,8 +22,11 @@ COLUMNS = {
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
-    """A row of the table for each row of the statement."""
+    """A row of the table for each row of the statement; nothing is told from a part of the delays of a range."""
     for sender in found:
+        if not sender["whole"]:
+            yield sender["stream"], sender["key"], "unclear", None, None, None, None, None
+            continue
         verdict = _verdict(sender)
         yield (
             sender["stream"],

@@ -4,31 +4,31 @@ import plotly.graph_objects as go
 
 from dashboard.charts import style
 from dashboard.charts.style import Rows
-from dashboard.escape import plotly
+from dashboard.escape import name_of, plotly
 
 
 def rates(rows: Rows) -> go.Figure:
     """Rows of the table `rate_limits`: a bar a partner or key and endpoint, most throttled first; zero is written."""
     shown = sorted(rows, key=lambda row: (-(row["rate"] or 0), -row["requests"]))[: style.MOST_ROWS]
     values = [row["rate"] or 0 for row in shown]
-    names = [" · ".join(str(part) for part in (row["partner"], row["endpoint"]) if part) for row in shown]
+    names = [" · ".join(part for part in (name_of(row["partner"]), row["endpoint"]) if part) for row in shown]
     figure = go.Figure(
         go.Bar(
             x=values,
             y=list(range(len(shown))),
             orientation="h",
-            marker={"color": [style.RED if value > 0 else style.GREEN for value in values], "line": {"width": 0}},
+            marker={"color": [colour(row["rate"]) for row in shown], "line": {"width": 0}},
             text=[f"{style.percent(row['rate'])} · n {style.short(row['requests'])}" for row in shown],
             textposition="outside",
             cliponaxis=False,
             customdata=[
                 (
-                    plotly(name),
+                    plotly(label),
                     style.percent(row["rate"]),
                     style.count(row["limited"]),
                     style.count(row["requests"]),
                 )
-                for name, row in zip(names, shown, strict=True)
+                for label, row in zip(names, shown, strict=True)
             ],
             hovertemplate=(
                 "%{customdata[0]}<br>%{customdata[1]} refused: %{customdata[2]} of %{customdata[3]} requests"
@@ -40,3 +40,8 @@ def rates(rows: Rows) -> go.Figure:
     style.category_rows(figure, names)
     figure.update_xaxes(visible=False, range=[0, max([*values, 0.01]) * 1.6])
     return figure
+
+
+def colour(rate: float | None) -> str:
+    """Refused, healthy, or neither is known."""
+    return style.GREY if rate is None else style.RED if rate > 0 else style.GREEN

@@ -8,9 +8,13 @@ from dashboard.charts import bars, histogram, style
 from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import whole_ticks
 
+UNKNOWN = "unknown"
+"""Stands for a state that is NULL."""
+
 STATES = {
     "lost": style.RED,
     "pending": style.GREY,
+    UNKNOWN: style.YELLOW,
     "accepted_earlier": style.SKY,
     "accepted_after_retry": style.ORANGE,
     "accepted_first": style.BLUE,
@@ -21,10 +25,10 @@ def states(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
     """A bar a state with its orders and their share of all."""
     whole = sum(row["orders"] for row in rows)
     return bars.counts(
-        [titles[row["state"]] for row in rows],
+        [titles[row["state"] or UNKNOWN] for row in rows],
         [row["orders"] for row in rows],
         [style.percent(style.ratio(row["orders"], whole)) for row in rows],
-        colours=[STATES[row["state"]] for row in rows],
+        colours=[STATES[row["state"] or UNKNOWN] for row in rows],
     )
 
 

@@ -8,7 +8,7 @@ from dashboard.charts import style
 from dashboard.charts.bars import shares
 from dashboard.charts.funnel import readable
 from dashboard.charts.style import Row, Rows
-from dashboard.escape import plotly
+from dashboard.escape import name_of, plotly
 
 BUDGETS = {"1.10": 1.10, "1.20": 1.20}
 """Attempts per call: SRE's per-client 10 %, and the 20 % that proxies allow by default."""
@@ -31,12 +31,12 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
 
     The colour is the interval's lower end: a rate of few retries does not look sure.
     """
-    lines: dict[tuple[str, str], int] = {}
+    lines: dict[tuple[str | None, str], int] = {}
     for row in rows:
         key = (row["partner"], row["trigger"])
         lines[key] = lines.get(key, 0) + row["retries"]
     busiest = sorted(lines, key=lambda key: -lines[key])[: style.MOST_ROWS]
-    shown = sorted(busiest)
+    shown = sorted(busiest, key=lambda key: (name_of(key[0]), key[1]))
     numbers = sorted({row["retry_no"] for row in rows})[:MOST_NUMBERS]
     cells = {(row["partner"], row["trigger"], row["retry_no"]): row for row in rows}
     grid = [[cells.get((*key, number)) for number in numbers] for key in shown]
@@ -64,7 +64,7 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
         style.rows_height(len(shown), legend=False, row=40 if len(numbers) > MOST_TOLD else 50) + 26,
         legend=False,
     )
-    style.category_rows(figure, [f"{partner} · {readable(trigger)}" for partner, trigger in shown], 28)
+    style.category_rows(figure, [f"{name_of(partner)} · {readable(trigger)}" for partner, trigger in shown], 28)
     figure.update_xaxes(
         side="top",
         tickmode="array",
@@ -207,28 +207,37 @@ def mark_unknown(figure: go.Figure, unknown: list[bool], x: float = 0.0) -> None
 
 def fate(rows: Rows) -> go.Figure:
     """Rows of the table `fate`: how each partner's calls with a failed original ended, as shares of n."""
-    partners = sorted({row["partner"] for row in rows})
+    partners = sorted({row["partner"] for row in rows}, key=name_of)
     totals = {partner: sum(row["calls"] for row in rows if row["partner"] == partner) for partner in partners}
-    shown = sorted(partners, key=lambda partner: (-totals[partner], partner))[: style.MOST_ROWS]
+    shown = sorted(partners, key=lambda partner: (-totals[partner], name_of(partner)))[: style.MOST_ROWS]
     found = {(row["partner"], row["fate"]): row["calls"] for row in rows}
     kinds = sorted({row["fate"] for row in rows}, key=fate_order)
     return shares(
         shown,
         {readable(kind): [found.get((partner, kind), 0) for partner in shown] for kind in kinds},
         colours={readable(kind): fate_colour(kind) for kind in kinds},
-        patterns={readable(kind): {"exhausted": "/", "stopped": "x", "no_time": "."}.get(kind, "") for kind in kinds},
+        patterns={
+            readable(kind): {"exhausted": "/", "stopped": "x", "no_time": ".", "unknown": "+"}.get(kind, "")
+            for kind in kinds
+        },
         unit="calls",
     )
 
 
 def fate_order(kind: str) -> tuple[int, str]:
     """Recovered first, in the order of the retry, then what ended badly."""
-    order = {"exhausted": 2, "stopped": 3, "no_time": 4, "not_retried": 5}
+    order = {"exhausted": 2, "stopped": 3, "no_time": 4, "not_retried": 5, "unknown": 6}
     return (order.get(kind, 1), kind.rjust(16))
 
 
 def fate_colour(kind: str) -> str:
     """Recovered in greens and blues by retry, the rest warm or grey."""
-    fixed = {"exhausted": style.RED, "stopped": style.ORANGE, "no_time": style.PURPLE, "not_retried": style.GREY}
+    fixed = {
+        "exhausted": style.RED,
+        "stopped": style.ORANGE,
+        "no_time": style.PURPLE,
+        "not_retried": style.GREY,
+        "unknown": style.GREY,
+    }
     recovered = {"recovered_1": style.GREEN, "recovered_2": style.BLUE, "recovered_3": style.SKY}
     return fixed.get(kind) or recovered.get(kind, style.YELLOW)

@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dashboard import escape
 from dashboard.escape import brief, plotly
 
 Row = Mapping[str, Any]
@@ -18,7 +19,7 @@ BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 RED, PURPLE, YELLOW, GREY = "#D55E00", "#CC79A7", "#E0CF2F", "#8A949C"
 QUIET = "rgba(138, 148, 156, 0.22)"
 GRID = "rgba(138, 148, 156, 0.18)"
-UNKNOWN = "unknown"
+UNKNOWN = escape.UNKNOWN
 LABEL_WIDTH = 26
 """Characters of a name on an axis; the hover text has the longer form."""
 

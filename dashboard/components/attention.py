@@ -74,7 +74,7 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding
                     "per_day": a_day(row["retries_per_day"]),
                     "saved": style.UNKNOWN if saved is None else duration(float(saved) / 1000),
                 },
-                partner="" if row["partner"] == "*" else row["partner"],
+                partner="" if row["partner"] in ("*", None) else row["partner"],
                 remedy=sender_advice(row),
             )
         )
@@ -152,10 +152,10 @@ def throttled(limits: Sequence[Row]) -> list[Finding]:
                 "requests": row["requests"],
                 "rate": style.percent(row["rate"]),
             },
-            partner=row["partner"],
+            partner=row["partner"] or "",
         )
         for row in limits
-        if row["limited"] >= THROTTLED_LEAST and (row["rate"] or 0) >= THROTTLED_SHARE
+        if (row["limited"] or 0) >= THROTTLED_LEAST and (row["rate"] or 0) >= THROTTLED_SHARE
     ]
     return sorted(found, key=lambda finding: -finding.cost)
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import data, grid, panel
+from dashboard.components import data, grid, hidden, links, panel
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.retries import of
 from dashboard.components.view import View
-from dashboard.escape import plain
 from dashboard.filters import Filters
-from dashboard.tables.context import texts
+from dashboard.tables.context import equals
 from dashboard.texts import say, table, tell, title
 
 MOST_CASES = 100
@@ -104,10 +103,13 @@ def words(group: str, row: Row, stream: str) -> str:
 def unjudged(view: View, filters: Filters, stream: str, judged: set[str]) -> None:
     """Says of each rule that could not be judged what the logs would have to tell."""
     sent = data.table(view.snapshot, "calls", filters, shape=Only(of(stream)))
-    if not sent.total("attempts_sent"):
+    if not sent.total("calls_sent"):
         return
     lines = []
-    if not sent.total("retries"):
+    unseen = hidden.find(view, filters, stream)
+    if unseen is not None:
+        lines.append(say(f"unjudged.hidden{'_postback' if stream == 'postback' else ''}", hidden=unseen.hidden))
+    elif not sent.total("retries"):
         lines.append(say("audit.no_retries"))
     for rule in UNJUDGED[stream]:
         needs_retries = rule not in ("R7", "R9", "R10", "R12")
@@ -208,13 +210,7 @@ def attempts(view: View, chosen: Row) -> None:
         for row in result.rows
     ]
     panel.table(view, "audit_attempts", result, rows, metrics=("budget.left",), absent=grid.ABSENT)
-    if chosen.get("partner") is not None:
-        st.page_link(
-            view.page("partner"),
-            label=tell("audit.link"),
-            icon=":material/arrow_forward:",
-            query_params={"name": plain(chosen["partner"]), "auction": chosen["auction_id"]},
-        )
+    links.to_auction(view, chosen["auction_id"])
 
 
 def postbacks(view: View, chosen: Row) -> None:
@@ -222,11 +218,13 @@ def postbacks(view: View, chosen: Row) -> None:
     filters = Filters(order=chosen["external_order_id"], zone=view.filters.zone)
     result: Result = data.table(view.snapshot, "postbacks", filters, shape=Only(same_order(chosen)))
     panel.table(view, "audit_postbacks", result, result.rows, absent=grid.ABSENT)
+    if "tenant" in chosen:
+        links.to_order(view, chosen)
 
 
 def same_order(chosen: Row) -> str:
     """SQL condition on the postbacks of the chosen order, or of the key that was told to wait."""
     if "tenant" not in chosen:
-        return f"key_id = {texts((chosen['partner'],))}"
-    event = "null" if chosen["event_type"] is None else texts((chosen["event_type"],))
-    return f"coalesce(tenant, key_id) = {texts((chosen['tenant'],))} and event_type is not distinct from {event}"
+        return equals("key_id", chosen["partner"])
+    tenant = equals("coalesce(tenant, key_id)", chosen["tenant"])
+    return f"{tenant} and {equals('event_type', chosen['event_type'])}"

@@ -53,9 +53,14 @@ class Series:
         }
 
     def highest(self, name: Callable[[Row], str], part: str, whole: str) -> list[str]:
-        """All names with a ratio, that of the whole range, highest first; of equals the busier first."""
+        """All names with a ratio, that of the range as far as known, highest first; of equals the busier first."""
         parts, wholes = self.column(name, part), self.column(name, whole)
-        sums = {key: (total(parts.get(key, ())), total(values)) for key, values in wholes.items()}
+        known = {
+            key: [(p, w) for p, w in zip(parts[key], values, strict=True) if p is not None and w]
+            for key, values in wholes.items()
+            if key in parts
+        }
+        sums = {key: (sum(p for p, _ in pairs), sum(w for _, w in pairs)) for key, pairs in known.items()}
         ratios = {key: (p / w, w) for key, (p, w) in sums.items() if w}
         return sorted(ratios, key=lambda key: (-ratios[key][0], -ratios[key][1], key))
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.charts import budget as charts
 from dashboard.charts import style
-from dashboard.components import data, panel
+from dashboard.components import data, hidden, panel
 from dashboard.components.data import Only, Result, Row
 from dashboard.components.retries import of
 from dashboard.components.view import View
@@ -27,7 +27,7 @@ def left(view: View, filters: Filters) -> None:
     if not tried:
         with st.container(border=True):
             st.markdown(f"**{say('panel.budget_left.title')}**", help=say("panel.budget_left.about"))
-            panel.nothing("budget.none")
+            panel.nothing("budget.none" if hidden.find(view, filters, "exchange") is None else "hidden.retries")
         return
     with st.container():
         partner, trigger = choose(view, filters, tried)
@@ -100,6 +100,7 @@ def late(view: View, filters: Filters) -> None:
         columns=("partner", "late_retries", "late_checked", "share", "retries"),
         metrics=("calls.late_retries", "calls.late_checked"),
         note=say("late.none") if rows and not result.total("late_checked") else "",
+        empty="" if hidden.find(view, filters, "exchange") is None else "hidden.retries",
     )
 
 
@@ -122,8 +123,19 @@ def rescued(view: View, filters: Filters) -> None:
         ],
         columns=("currency", "partner", "trigger", "wins", "revenue"),
         metrics=("rescued.wins", "rescued.revenue"),
-        note=amounts(result.rows) if known else say("rescued.none_known"),
+        note=" ".join(
+            part
+            for part in (amounts(result.rows) if known else say("rescued.none_known"), unseen(view, filters))
+            if part
+        ),
+        empty="" if hidden.find(view, filters, "exchange") is None else "hidden.retries",
     )
+
+
+def unseen(view: View, filters: Filters) -> str:
+    """Of how many calls nobody knows whether a retry brought their win."""
+    found = hidden.find(view, filters, "exchange")
+    return "" if found is None else say("hidden.rescued", hidden=found.hidden)
 
 
 def amounts(rows: Sequence[Row]) -> str:

@@ -3,7 +3,7 @@
 from dashboard.charts import style
 from dashboard.components import tiles
 from dashboard.components.buckets import Series
-from dashboard.components.data import Row
+from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
 from dashboard.texts import tell
 
@@ -18,7 +18,7 @@ def calls(row: Row, series: Series) -> Tile:
         unit=tell("unit.calls"),
         trend=series.line("calls"),
         chart="bar",
-        note=tell("tile.attempts", n=style.short(row["attempts_sent"] or 0)),
+        note=tell("tile.attempts", n=style.short(row["attempts_sent"] if row["calls"] else 0)),
     )
 
 
@@ -71,12 +71,12 @@ def recovered(row: Row, series: Series) -> Tile:
     )
 
 
-def retry_success(successes: int | None, retries: int | None, tried: Series) -> Tile:
-    """Retries that ended better than their trigger."""
+def retry_success(row: Row, told: Result, tried: Series) -> Tile:
+    """Retries that ended better than their trigger; unknown where calls of the row hide theirs."""
     return tiles.rate(
         "retry_success",
-        successes,
-        retries,
+        None if row.get("hidden") else told.total("successes"),
+        told.total("retries"),
         metric="retries.success_rate",
         unit=tell("unit.retries"),
         trend=tried.line("successes", "retries"),

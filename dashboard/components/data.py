@@ -84,6 +84,11 @@ class Result:
         """Sum of a count over all rows; unknown parts are left out."""
         return int(sum(row[column] or 0 for row in self.rows))
 
+    def whole(self, column: str) -> int | None:
+        """Sum of a count over all rows; unknown where a part is."""
+        values = [row[column] for row in self.rows]
+        return None if None in values else int(sum(values))
+
 
 class Figures(Table):
     """A statement of the pages' own, written like those of the result tables."""

@@ -33,6 +33,9 @@ RATES = {
     "probe_success",
 }
 RATIOS = {"amplification"}
+LINKS = {"open_auction", "open_order", "open_partner"}
+"""Columns of addresses; a click opens one beside this page."""
+
 ABSENT = "-"
 """For columns of raw events, most of which have no value in most rows."""
 
@@ -97,6 +100,8 @@ def cell(value: object, zone: ZoneInfo) -> object:
 def column(name: str, values: "pd.Series[Any]") -> Any:
     """How a column is written, by its name and what is in it."""
     label = table("column").get(name, name.replace("_", " "))
+    if name in LINKS:
+        return st.column_config.LinkColumn(label, display_text=tell("links.open"), width="small")
     if name in RATES:
         return st.column_config.NumberColumn(label, format="percent")
     if name.endswith("_ms") and pd.api.types.is_float_dtype(values):

@@ -2,15 +2,21 @@
 
 from dashboard.charts import limits as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, orders, panel, throttles, tiles, windows
+from dashboard.components import buckets, data, hidden, orders, panel, throttles, tiles, windows
 from dashboard.components.buckets import Series
 from dashboard.components.data import Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
+from dashboard.escape import name_of
 from dashboard.filters import Filters
 from dashboard.texts import say, tell, title
 
-COUNTS = ("requests", "limited")
+COUNTS = (
+    "requests",
+    ("limited", "case when count(limited) = count(*) then sum(limited) end::bigint"),
+)
+"""Sums of the table `rate_limits`: how many were refused is unknown where a part of it is."""
+
 OUTCOMES = {
     "accepted": (style.BLUE, ""),
     "duplicate": (style.SKY, "/"),
@@ -20,6 +26,7 @@ OUTCOMES = {
     "client_error": (style.YELLOW, ""),
     "server_error": (style.RED, ""),
     "unexpected_status": (style.GREY, "x"),
+    "answered_unknown": (style.GREY, "."),
 }
 """Outcome of a postback -> colour, pattern; an accepted one that was known already is a duplicate."""
 
@@ -35,7 +42,7 @@ def headline(view: View, filters: Filters) -> None:
             shown.append(
                 tiles.rate(
                     f"limited_{stream}",
-                    whole.total("limited"),
+                    whole.whole("limited"),
                     whole.total("requests"),
                     metric="rate_limits.rate",
                     unit=tell("unit.requests"),
@@ -46,6 +53,8 @@ def headline(view: View, filters: Filters) -> None:
         shown += [*postback_tiles(view, filters), *orders.headline(view, filters), windows.tile(view, filters)]
     shown.append(throttles.tile(view, filters))
     tiles.show(shown, data.metric_texts(view.snapshot))
+    hidden.postbacks(view, filters)
+    hidden.note(view, filters, "postback")
 
 
 def postback_tiles(view: View, filters: Filters) -> list[Tile]:
@@ -54,11 +63,15 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
         return []
     shape = Sum(
         (),
-        (("accepted", "coalesce(sum(postbacks) filter (outcome = 'accepted'), 0)::bigint"), "postbacks", "duplicates"),
+        (
+            ("accepted", known("coalesce(sum(postbacks) filter (outcome = 'accepted'), 0)")),
+            "postbacks",
+            ("duplicates", known("sum(duplicates)")),
+        ),
     )
     result = data.table(view.snapshot, "postback_outcomes", filters, shape=shape)
     series = buckets.series(view, "postback_outcomes", filters=filters, shape=shape)
-    accepted = result.total("accepted")
+    accepted = result.whole("accepted")
     told = orders.carries(view)["duplicates"]
     return [
         tiles.rate(
@@ -71,7 +84,7 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
         ),
         tiles.rate(
             "duplicates",
-            result.total("duplicates"),
+            result.whole("duplicates"),
             accepted if told else None,
             metric="postbacks.duplicates",
             unit=tell("unit.accepted"),
@@ -80,11 +93,16 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
     ]
 
 
+def known(count: str) -> str:
+    """SQL of a count that is unknown where some answers are."""
+    return f"case when coalesce(bool_and(outcome <> 'answered_unknown'), true) then {count} end::bigint"
+
+
 def rates(view: View, filters: Filters) -> None:
     """429 by partner, key and endpoint."""
     result = data.table(view.snapshot, "rate_limits", filters)
-    limited = result.total("limited")
-    note = say("limits_note.healthy", requests=result.total("requests")) if result.rows and not limited else ""
+    healthy = result.rows and result.whole("limited") == 0
+    note = say("limits_note.healthy", requests=result.total("requests")) if healthy else ""
     if len(result.rows) > style.MOST_ROWS:
         note = say("panel.cut", shown=style.MOST_ROWS, rows=len(result.rows))
     panel.chart(
@@ -102,7 +120,7 @@ def rates(view: View, filters: Filters) -> None:
 def over_time(view: View, filters: Filters) -> None:
     """The 429 rate of the partners and keys that are refused most."""
     series = buckets.series(view, "rate_limits", filters=filters, shape=Sum(("stream", "partner"), COUNTS))
-    lines = series.rates(lambda row: str(row["partner"]), "limited", "requests", names=refused(series))
+    lines = series.rates(lambda row: name_of(row["partner"]), "limited", "requests", names=refused(series))
     panel.chart(
         view,
         "limit_time",
@@ -116,8 +134,8 @@ def over_time(view: View, filters: Filters) -> None:
 
 def refused(series: Series) -> list[str] | None:
     """Those who were refused, most first; None where nobody was."""
-    found = series.column(lambda row: str(row["partner"]), "limited")
-    return [name for name in buckets.busiest(found) if any(found[name])][: buckets.MOST_LINES] or None
+    found = series.column(lambda row: name_of(row["partner"]), "limited")
+    return [key for key in buckets.busiest(found) if any(found[key])][: buckets.MOST_LINES] or None
 
 
 def postbacks_over_time(view: View, filters: Filters) -> None:
@@ -130,7 +148,7 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
     if "accepted" in found:
         found["accepted"] = [whole - twice for whole, twice in zip(found["accepted"], again, strict=True)]
         found["duplicate"] = again
-    named = {title("postback", name): found[name] for name in OUTCOMES if name in found}
+    named = {title("postback", key): found[key] for key in OUTCOMES if key in found}
     panel.chart(
         view,
         "postback_time",
@@ -138,8 +156,8 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
         lambda: timeline.stacked(
             series.times,
             named,
-            colours={title("postback", name): colour for name, (colour, _) in OUTCOMES.items()},
-            patterns={title("postback", name): shape for name, (_, shape) in OUTCOMES.items()},
+            colours={title("postback", key): colour for key, (colour, _) in OUTCOMES.items()},
+            patterns={title("postback", key): shape for key, (_, shape) in OUTCOMES.items()},
             unit=tell("unit.postbacks"),
         ),
         metrics=("postbacks.accepted_share", "postbacks.duplicates"),

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import attention, buckets, call_tiles, data, limits, panel, tiles
+from dashboard.components import attention, buckets, call_tiles, data, hidden, limits, panel, tiles
 from dashboard.components.attention import Finding
 from dashboard.components.data import Only, Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
-from dashboard.escape import plain
+from dashboard.escape import name_of, plain
 from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
@@ -72,6 +72,8 @@ def headline(view: View) -> None:
     shown += limited(view)
     shown += limits.postback_tiles(view, view.filters)
     tiles.show(shown, data.metric_texts(view.snapshot))
+    hidden.note(view, view.filters, "exchange", "postback")
+    hidden.postbacks(view, view.filters)
 
 
 def exchange(view: View) -> list[Tile]:
@@ -89,7 +91,7 @@ def exchange(view: View) -> list[Tile]:
     return [
         call_tiles.calls(row, calls),
         call_tiles.effective(row, calls),
-        call_tiles.retry_success(tried.total("successes"), tried.total("retries"), trend),
+        call_tiles.retry_success(row, tried, trend),
         call_tiles.amplification(row, calls),
         tiles.rate(
             "won",
@@ -126,7 +128,7 @@ def limited(view: View) -> list[Tile]:
     return [
         tiles.rate(
             "limited",
-            whole.total("limited"),
+            whole.whole("limited"),
             whole.total("requests"),
             metric="rate_limits.rate",
             unit=tell("unit.requests"),
@@ -154,15 +156,17 @@ def partners(view: View) -> None:
             "effective_success": row["effective_success"],
             "amplification": row["amplification"],
             "retries": row["retries"],
-            "retry_success": rate_of(tried, row, "successes", "retries"),
+            "retry_success": None if is_hidden(row) else rate_of(tried, row, "successes", "retries"),
             "limited_rate": rate_of(limited, row, "limited", "requests"),
             "p95_ms": slow.get(row["partner"]) if row["stream"] == "exchange" else None,
-            "verdict": title("verdict", worst.get((row["stream"], row["partner"]), "none")),
+            "verdict": title("verdict", worst.get((row["stream"], row["partner"])) or no_verdict(row)),
         }
-        for row in sorted(calls.rows, key=lambda row: (row["stream"], -row["calls"], row["partner"]))
+        for row in sorted(calls.rows, key=lambda row: (row["stream"], -row["calls"], name_of(row["partner"])))
     ]
 
     def open_partner(index: int) -> None:
+        if rows[index]["partner"] is None:
+            return
         st.switch_page(view.page("partner"), query_params={"name": plain(rows[index]["partner"])})
 
     panel.table(
@@ -175,12 +179,22 @@ def partners(view: View) -> None:
     )
 
 
-def by_partner(result: Result) -> dict[tuple[str, str], data.Row]:
+def is_hidden(row: data.Row) -> bool:
+    """Whether calls of this row of the table `calls` do not show all their attempts: then recovered is unknown."""
+    return row["recovered"] is None
+
+
+def no_verdict(row: data.Row) -> str:
+    """What stands where no retry is judged: there was none, or nobody can tell."""
+    return "unknown" if is_hidden(row) else "none"
+
+
+def by_partner(result: Result) -> dict[tuple[str, str | None], data.Row]:
     """Rows by stream and partner."""
     return {(row["stream"], row["partner"]): row for row in result.rows}
 
 
-def rate_of(found: dict[tuple[str, str], data.Row], row: data.Row, part: str, whole: str) -> float | None:
+def rate_of(found: dict[tuple[str, str | None], data.Row], row: data.Row, part: str, whole: str) -> float | None:
     """A ratio of the partner's row in another table."""
     other = found.get((row["stream"], row["partner"]))
     return None if other is None else style.ratio(other[part], other[whole])

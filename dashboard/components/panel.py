@@ -110,14 +110,18 @@ def table(
     note: str = "",
     on_select: Callable[[int], None] | None = None,
     absent: str = UNKNOWN,
+    empty: str = "",
 ) -> None:
-    """A panel that is a table: `rows` as they read best, with the result they come from behind the door."""
+    """A panel that is a table: `rows` as they read best, with the result they come from behind the door.
+
+    `empty` is the key of a text that stands for `panel.<name>.empty`, where that would not be true.
+    """
     with st.container(border=True):
         head(view, name, result, metrics, None, "")
         if note:
             st.caption(note)
         if not rows:
-            nothing(f"panel.{name}.empty")
+            nothing(empty or f"panel.{name}.empty")
             return
         key = f"grid_{name}_{view.snapshot.id}_{digest(result.sql)}"
         grid.show(

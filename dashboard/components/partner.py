@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard.charts import auction as auction_chart
 from dashboard.charts import latency as latency_chart
-from dashboard.components import buckets, call_tiles, data, grid, layout, panel, retries, tiles
+from dashboard.components import buckets, call_tiles, data, grid, hidden, layout, links, panel, retries, tiles
 from dashboard.components.data import Only
 from dashboard.components.view import View
 from dashboard.escape import plain
@@ -35,7 +34,8 @@ def usual(view: View, names: Sequence[str]) -> str:
     if view.filters.partners and view.filters.partners[0] in names:
         return view.filters.partners[0]
     calls = data.table(view.snapshot, "calls", Filters()).rows
-    return str(max(calls, key=lambda row: row["attempts_sent"] or 0)["partner"]) if calls else names[0]
+    named = [row for row in calls if row["partner"] is not None]
+    return str(max(named, key=lambda row: row["calls"])["partner"]) if named else names[0]
 
 
 def streams(view: View, name: str) -> list[str]:
@@ -60,6 +60,9 @@ def headline(view: View, filters: Filters, stream: str) -> None:
         call_tiles.recovered,
     )
     tiles.show([tile(row, calls) for tile in shown], data.metric_texts(view.snapshot))
+    hidden.note(view, filters, stream)
+    if stream == "postback":
+        hidden.postbacks(view, filters)
 
 
 def latency(view: View, filters: Filters) -> None:
@@ -88,60 +91,40 @@ def load(view: View, filters: Filters, stream: str) -> None:
 
 
 def attempts(view: View, filters: Filters) -> None:
-    """The newest attempts; a click on one opens its auction below."""
+    """The newest attempts, each with a link to its auction; a click on a row puts that link below."""
     result = data.table(view.snapshot, "recent_attempts", filters)
     titles = data.reason_titles(view.snapshot)
-    rows = [row | {name: titles.get(row[name], row[name]) for name in ("outcome", "reason")} for row in result.rows]
-
-    def pick(index: int) -> None:
-        chosen = rows[index]["auction_id"]
-        if st.session_state.get("_picked") != chosen:
-            st.session_state["_picked"] = chosen
-            st.session_state["auction"] = chosen
-
+    rows = [
+        {"open_auction": links.auction(view, row["auction_id"])}
+        | row
+        | {name: titles.get(row[name], row[name]) for name in ("outcome", "reason")}
+        for row in result.rows
+    ]
     panel.table(
         view,
         "attempts",
         result,
         rows,
         note=say("partner.attempts_note", rows=len(rows)) if rows else "",
-        on_select=pick,
+        on_select=lambda index: links.to_auction(view, result.rows[index]["auction_id"]),
         absent=grid.ABSENT,
     )
-
-
-def auction(view: View) -> None:
-    """All attempts of one auction, to whatever partner, on its time budget."""
-    wanted = st.text_input(
-        tell("partner.auction"), key="auction", bind="query-params", placeholder=tell("partner.auction_hint")
-    )
-    if not wanted:
-        return
-    filters = replace(Filters(), auction=wanted, zone=view.filters.zone)
-    result = data.table(view.snapshot, "attempts", filters)
-    reserve = float(view.snapshot.settings.get("reserve_ms", 0))
-    panel.chart(
-        view,
-        "auction",
-        result,
-        lambda: auction_chart.waterfall(result.rows, data.reason_titles(view.snapshot), reserve),
-        n=len(result.rows),
-        unit=tell("unit.attempts"),
-    )
-    if result.rows:
-        grid.show(result.rows, view.zone, key=f"auction_{panel.digest(view.snapshot.id + wanted)}", absent=grid.ABSENT)
 
 
 def postbacks(view: View, name: str) -> None:
     """The newest postbacks of a key."""
     filters = replace(view.filters, partners=(), key=name)
     result = data.table(view.snapshot, "recent_postbacks", filters)
-    rows = [row | {"outcome": title("postback", row["outcome"])} for row in result.rows]
+    rows = [
+        {"open_order": links.order(view, row | {"key": name})} | row | {"outcome": title("postback", row["outcome"])}
+        for row in result.rows
+    ]
     panel.table(
         view,
         "postbacks",
         result,
         rows,
         note=say("partner.postbacks_note", rows=len(rows)) if rows else "",
+        on_select=lambda index: links.to_order(view, result.rows[index] | {"key": name}),
         absent=grid.ABSENT,
     )

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.style import Row, Rows
-from dashboard.components import buckets, data, panel
+from dashboard.components import buckets, data, hidden, panel
 from dashboard.components.data import Only
 from dashboard.components.view import View, clock
+from dashboard.escape import name_of
 from dashboard.filters import Filters, epoch_us
 from dashboard.text import scalar
 from dashboard.texts import say, tell, title
@@ -48,6 +49,10 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
         for row in result.rows
     ]
     told = any(row["stream"] == "exchange" for row in result.rows)
+    unseen = hidden.find(view, filters, stream or "exchange")
+    notes = [verdict_note(result.rows, view.snapshot.settings["flag_days"])] if rows else []
+    if rows and unseen is not None:
+        notes.append(say("hidden.flags_part", hidden=unseen.hidden))
     panel.table(
         view,
         "flags",
@@ -55,7 +60,8 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
         rows,
         columns=[column for column in FLAG_COLUMNS if told or column not in EXCHANGE_ONLY],
         metrics=("flags.verdict", "flags.upper_bound"),
-        note=verdict_note(result.rows, view.snapshot.settings["flag_days"]) if rows else "",
+        note=" ".join(notes),
+        empty="" if unseen is None else "hidden.flags",
     )
 
 
@@ -91,6 +97,7 @@ def heatmap(view: View, filters: Filters, stream: str) -> None:
         n=result.total("retries"),
         unit=tell("unit.retries"),
         note=f"{cut(lines)} {more}".strip(),
+        absent="" if hidden.find(view, filters, stream) is None else "hidden.retries",
     )
 
 
@@ -150,13 +157,14 @@ def amplification_time(view: View, stream: str) -> None:
 
 def partner(row: Row) -> str:
     """Whose line a row belongs to."""
-    return str(row["partner"])
+    return name_of(row["partner"])
 
 
 def fate(view: View, filters: Filters, stream: str) -> None:
     """How calls ended whose original failed."""
     result = data.table(view.snapshot, "fate", filters, shape=Only(of(stream)))
     calls = data.table(view.snapshot, "calls", filters, shape=Only(of(stream))).total("calls")
+    unknown = sum(row["calls"] for row in result.of(fate="unknown"))
     panel.chart(
         view,
         "fate",
@@ -165,6 +173,7 @@ def fate(view: View, filters: Filters, stream: str) -> None:
         metrics=("fate.calls",),
         n=result.total("calls"),
         unit=tell("unit.failed_calls"),
+        note=say("hidden.fate_part", hidden=unknown) if unknown else "",
         absent="" if calls else "retries.no_calls",
     )
 

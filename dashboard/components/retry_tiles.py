@@ -2,7 +2,7 @@
 
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import buckets, call_tiles, data, tiles
+from dashboard.components import buckets, call_tiles, data, hidden, tiles
 from dashboard.components.buckets import Series
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.retries import of
@@ -29,10 +29,10 @@ def headline(view: View, stream: str) -> None:
     whole = data.table(view.snapshot, "retries", view.filters, shape=Sum((), TRIED, of(stream)))
     tiles.show(
         [
-            call_tiles.retry_success(whole.total("successes"), whole.total("retries"), tried),
-            *([bid_rate(whole, tried)] if stream == "exchange" else []),
+            call_tiles.retry_success(row, whole, tried),
+            *([bid_rate(row, whole, tried)] if stream == "exchange" else []),
             call_tiles.recovered(row, calls),
-            wasted(view, stream, row["retries"], tried),
+            wasted(view, stream, row, tried),
             *([late(row, calls)] if stream == "exchange" else []),
             call_tiles.effective(row, calls),
             call_tiles.actual(row, calls),
@@ -40,13 +40,14 @@ def headline(view: View, stream: str) -> None:
         ],
         data.metric_texts(view.snapshot),
     )
+    hidden.note(view, view.filters, stream)
 
 
-def bid_rate(whole: Result, tried: Series) -> Tile:
-    """How many retries bring a bid, of those that tell."""
+def bid_rate(row: Row, whole: Result, tried: Series) -> Tile:
+    """How many retries bring a bid, of those that tell; unknown where calls hide theirs."""
     return tiles.rate(
         "bid_rate",
-        whole.total("bids"),
+        None if row.get("hidden") else whole.total("bids"),
         whole.total("told"),
         metric="retries.bid_rate",
         unit=tell("unit.retries"),
@@ -54,11 +55,13 @@ def bid_rate(whole: Result, tried: Series) -> Tile:
     )
 
 
-def wasted(view: View, stream: str, retries: int | None, tried: Series) -> Tile:
+def wasted(view: View, stream: str, row: Row, tried: Series) -> Tile:
     """Retries in vain with the time they took; unknown where retries were made of which no outcome is told."""
     found = data.table(view.snapshot, "wasted_retries", view.filters, shape=Only(of(stream))).rows
-    cost = found[0] if found else {"retries": 0, "wasted": 0 if retries == 0 else None, "wasted_ms": None}
-    took = cost["wasted_ms"] if cost["wasted"] else 0
+    cost = found[0] if found else {"retries": 0, "wasted": 0 if row["retries"] == 0 else None, "wasted_ms": None}
+    if row.get("hidden"):
+        cost = cost | {"wasted": None, "wasted_ms": None}
+    took = 0 if cost["wasted"] == 0 else cost["wasted_ms"]
     return Tile(
         "wasted",
         style.short(cost["wasted"]),

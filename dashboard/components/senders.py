@@ -17,7 +17,9 @@ COLUMNS = ("stream", "key", "pattern", "delays", "together")
 def backoff(view: View, filters: Filters) -> None:
     """One row a sender, its back-off in words; a click on one opens what it sent."""
     result = data.table(view.snapshot, "backoff", filters)
-    rows = sorted(result.rows, key=lambda row: (not row["synchronised"], row["kind"] == "unclear", -row["delays"]))
+    rows = sorted(
+        result.rows, key=lambda row: (not row["synchronised"], row["kind"] == "unclear", -(row["delays"] or 0))
+    )
     chosen: list[int] = []
     panel.table(
         view,
@@ -56,6 +58,8 @@ def together(row: Row) -> str:
 
 def behind(view: View, row: Row) -> None:
     """The newest postbacks of a key; of a partner the way to its attempts."""
+    if row["key"] is None:
+        return
     if row["stream"] == "postback":
         result = data.table(view.snapshot, "recent_postbacks", replace(view.filters, partners=(), key=row["key"]))
         rows = [one | {"outcome": title("postback", one["outcome"])} for one in result.rows]

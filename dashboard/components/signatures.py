@@ -17,7 +17,7 @@ def skews(view: View, filters: Filters) -> None:
     """The skew of each key."""
     result = data.table(view.snapshot, "signatures", filters)
     known = [row for row in result.rows if row["skew_p50_s"] is not None]
-    known.sort(key=lambda row: (-row["skew_p99_s"], row["key"]))
+    known.sort(key=lambda row: (-row["skew_p99_s"], row["key"] or ""))
     panel.chart(
         view,
         "signature_skew",
@@ -35,7 +35,7 @@ def skews(view: View, filters: Filters) -> None:
 def keys(view: View, filters: Filters) -> None:
     """Stale and replayed requests by key; a click on a key opens them."""
     result = data.table(view.snapshot, "signatures", filters)
-    rows = sorted(result.rows, key=lambda row: (-((row["stale"] or 0) + (row["replayed"] or 0)), row["key"]))
+    rows = sorted(result.rows, key=lambda row: (-((row["stale"] or 0) + (row["replayed"] or 0)), row["key"] or ""))
     chosen: list[int] = []
     panel.table(
         view,
@@ -46,7 +46,7 @@ def keys(view: View, filters: Filters) -> None:
         note=note(result),
         on_select=chosen.append,
     )
-    if chosen:
+    if chosen and rows[chosen[0]]["key"] is not None:
         behind(view, rows[chosen[0]]["key"])
 
 

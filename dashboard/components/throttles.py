@@ -9,7 +9,7 @@ from dashboard.components.data import Only, Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters
-from dashboard.tables.context import texts
+from dashboard.tables.context import equals
 from dashboard.texts import say, table, tell, title
 
 JUDGED = ("early", "on_time", "late", "never")
@@ -40,7 +40,7 @@ def verdicts(view: View, filters: Filters) -> None:
     result = data.table(view.snapshot, "retry_after", filters)
     told = sorted(
         (row for row in result.rows if row["with_retry_after"]),
-        key=lambda row: (-row["early"], -row["with_retry_after"], row["key"]),
+        key=lambda row: (-row["early"], -row["with_retry_after"], row["key"] or ""),
     )
     panel.chart(
         view,
@@ -82,7 +82,7 @@ def delays(view: View, filters: Filters) -> None:
 def keys(view: View, filters: Filters) -> None:
     """The figures by key and endpoint; a click on a row opens its newest 429s."""
     result = data.table(view.snapshot, "retry_after", filters)
-    rows = sorted(result.rows, key=lambda row: (-row["wasted"], -row["early"], -row["limited"], row["key"]))
+    rows = sorted(result.rows, key=lambda row: (-row["wasted"], -row["early"], -row["limited"], row["key"] or ""))
     chosen: list[int] = []
     text = "throttles.wasted" if result.total("with_retry_after") else "throttles.not_told"
     panel.table(
@@ -102,8 +102,7 @@ def keys(view: View, filters: Filters) -> None:
 
 def recent(view: View, filters: Filters, row: Row) -> None:
     """The newest 429s of a key and endpoint, each with what followed it."""
-    endpoint = "null" if row["endpoint"] is None else texts((row["endpoint"],))
-    same = f"stream = '{row['stream']}' and key = {texts((row['key'],))} and endpoint is not distinct from {endpoint}"
+    same = f"stream = '{row['stream']}' and {equals('key', row['key'])} and {equals('endpoint', row['endpoint'])}"
     result = data.table(view.snapshot, "throttle_recent", filters, shape=Only(same))
     rows = [
         one | {"verdict": tell("throttles.no_wait") if one["verdict"] is None else title("wait", one["verdict"])}

@@ -9,7 +9,7 @@ from dashboard import whatif
 from dashboard.charts import style
 from dashboard.charts import whatif as charts
 from dashboard.charts.breakers import duration
-from dashboard.components import data, panel, tiles
+from dashboard.components import data, hidden, panel, tiles
 from dashboard.components.data import Result, Row
 from dashboard.components.retries import cut, money
 from dashboard.components.tiles import Tile
@@ -105,6 +105,9 @@ def headline(view: View, found: Replay) -> None:
     if totals["blocked"] is not None:
         shown += [loss(totals, name, "attempts_before") for name in ("blocked", "opened")]
     tiles.show(shown, data.metric_texts(view.snapshot))
+    if totals["calls_hidden"]:
+        names = [row["partner"] for row in found.partners if row["calls_hidden"]]
+        st.caption(say("hidden.whatif", hidden=totals["calls_hidden"]).format(names=hidden.named(names)))
 
 
 def saved(totals: Row) -> Tile:
@@ -247,6 +250,7 @@ def triggers(view: View, policy: Policy, found: Replay) -> None:
         rows,
         columns=TRIGGERS,
         metrics=("whatif.attempts_saved", "whatif.answered_lost"),
+        empty="hidden.retries" if found.totals["calls_hidden"] else "",
     )
 
 

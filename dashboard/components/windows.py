@@ -9,7 +9,7 @@ from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters, epoch_us
-from dashboard.tables.context import texts
+from dashboard.tables.context import equals
 from dashboard.texts import say, tell, title
 
 FULLEST = (
@@ -50,7 +50,7 @@ def by_key(view: View, filters: Filters) -> Result:
 def fullest_first(rows: list[Row]) -> list[Row]:
     """Rows with a utilisation, the highest first."""
     known = [row for row in rows if row["utilisation"] is not None]
-    return sorted(known, key=lambda row: (-row["utilisation"], row["key"], row["endpoint"] or ""))
+    return sorted(known, key=lambda row: (-row["utilisation"], row["key"] or "", row["endpoint"] or ""))
 
 
 def peaks(view: View, filters: Filters) -> None:
@@ -135,12 +135,11 @@ def note(rows: list[Row]) -> str:
 def requests(view: View, window: Row) -> None:
     """The postbacks of a key and endpoint in the time of a window."""
     start = epoch_us(window["window_start"].replace(tzinfo=UTC))
-    endpoint = "null" if window["endpoint"] is None else texts((window["endpoint"],))
     result = data.table(
         view.snapshot,
         "window_postbacks",
         Filters(start, start + window["window_s"] * 1_000_000, zone=view.filters.zone),
-        shape=Only(f"key = {texts((window['key'],))} and endpoint is not distinct from {endpoint}"),
+        shape=Only(f"{equals('key', window['key'])} and {equals('endpoint', window['endpoint'])}"),
     )
     rows = [row | {"outcome": title("postback", row["outcome"])} for row in result.rows]
     panel.table(view, "window_postbacks", result, rows, absent=grid.ABSENT)

@@ -31,6 +31,11 @@ class Context:
         """The asked range."""
         return self.filters.frm_us, self.filters.to_us
 
+    @property
+    def gone_before(self) -> int | None:
+        """Since when single events are kept, where the asked range reaches behind that."""
+        return self.snapshot.gone_before(self.filters.frm_us)
+
     def source(self, name: str, span: Range) -> str:
         """How to read the relation `name` where only its rows around `span` matter."""
         read = self.snapshot.pruned(name.removeprefix("main."), *span) if self.pruned else None
@@ -55,6 +60,11 @@ class Context:
 def texts(values: Sequence[str]) -> str:
     """Values as a list of SQL literals, each on one line."""
     return ", ".join(_text(value) for value in values)
+
+
+def equals(column: str, value: str | None) -> str:
+    """SQL condition that a column has a value; None is that it has none."""
+    return f"{column} is not distinct from {'null' if value is None else _text(value)}"
 
 
 def _text(value: str) -> str:

@@ -80,16 +80,24 @@ def _widest(snapshot: Snapshot) -> int:
     return 60 if logged is None else int(logged)
 
 
+def _kept_facts(context: Context) -> str:
+    """Whether the single events of all of the range are kept."""
+    return f"select {'true' if context.gone_before is None else 'false'} as whole"
+
+
 def _kept_windows(context: Context) -> str:
-    """The windows that begin within the range, with any request of the asked keys."""
+    """The windows that begin within the range, with any request of the asked keys; none of days that are not kept."""
     at = ""
     if context.bucket_us is not None:
         size = context.bucket_us
         at = f'make_timestamp(x_idiv(window_us, {size}) * {size}) as "at", '
-    return f"select {at}*\nfrom window_counts\nwhere {within('window_us', (context.span,))}\nand mine"
+    lo, hi = context.span
+    span = (lo if context.gone_before is None else context.gone_before, hi)
+    return f"select {at}*\nfrom window_counts\nwhere {within('window_us', (span,))}\nand mine"
 
 
 MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
+    "kept_facts": _kept_facts,
     "kept_windows": _kept_windows,
     "later_postbacks": _later_postbacks,
     "lone_reuses": _lone_reuses,

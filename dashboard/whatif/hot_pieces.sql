@@ -41,6 +41,7 @@ from (
     inner join outcomes using (outcome)
     where
         {in_time}
+        and not coalesce(last_only and coalesce(attempt_count, 2) > 1, false)
         and (partner, x_idiv(x_us(ts), 60000000) * 60000000) in (select (partner, minute_us) from hot)
     group by all
     union all

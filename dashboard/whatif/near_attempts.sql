@@ -1,5 +1,6 @@
 -- The sent attempts of the asked minutes, and all of those calls. `call` is NULL where an attempt is its call's only
--- one: then no other depends on it, and neither does it have a time budget to keep.
+-- one: then no other depends on it, and neither does it have a time budget to keep. What stands for attempts that are
+-- not shown is left out.
 insert into near_attempts
 with heads as (
     select auction_id, tmax_ms
@@ -20,7 +21,10 @@ picked as (
     from {attempts} as attempts
     semi join near_minutes
         on attempts.partner = near_minutes.partner and x_idiv(x_us(ts), 60000000) = near_minutes.minute
-    where attempts.partner in ({partners}) and {condition}
+    where
+        attempts.partner in ({partners})
+        and {condition}
+        and not coalesce(last_only and coalesce(attempt_count, 2) > 1, false)
 )
 
 select

@@ -35,6 +35,7 @@ LOSSES = (
     ("won calls lost", "wins_lost"),
     ("revenue lost", "revenue_lost"),
     ("retries with unknown time, kept", "unjudged"),
+    ("calls left out: earlier attempts not shown", "calls_hidden"),
 )
 BREAKER = (("attempts blocked by the breaker", "blocked"), ("openings of the breaker", "opened"))
 SHOWN = ("partner", "attempts_before", "attempts_after", "attempts_saved", "answered_lost", "bids_lost", "wins_lost")

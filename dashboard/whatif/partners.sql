@@ -1,13 +1,15 @@
--- What the policy would have changed by removing retries: one row per partner of the exchange.
+-- What the policy would have changed by removing retries: one row per partner of the exchange. Calls that show only
+-- their last attempt (whose fate is unknown) are left out and counted apart.
 with counted as (
     select
         partner,
-        sum(calls)::bigint as calls,
-        sum(calls_sent)::bigint as calls_sent,
-        sum(attempts_sent)::bigint as attempts_before,
-        sum(answered_calls)::bigint as answered_before,
-        sum(calls_sent - cancelled_calls)::bigint as judged_before
-    from range_calls
+        coalesce(sum(hidden), 0)::bigint as calls_hidden,
+        sum(calls)::bigint - calls_hidden as calls,
+        coalesce(sum(calls_sent) filter (shown), 0)::bigint as calls_sent,
+        coalesce(sum(attempts_sent) filter (shown), 0)::bigint as attempts_before,
+        coalesce(sum(answered_calls) filter (shown), 0)::bigint as answered_before,
+        coalesce(sum(calls_sent - cancelled_calls) filter (shown), 0)::bigint as judged_before
+    from (select *, fate is distinct from 'unknown' as shown from range_calls)
     where stream = 'exchange'
     group by all
     having sum(calls) > 0
@@ -44,6 +46,7 @@ money as (
 select
     counted.partner,
     calls,
+    calls_hidden,
     calls_sent,
     attempts_before,
     attempts_before - coalesce(attempts_saved, 0) as attempts_after,

@@ -17,6 +17,7 @@ Row = dict[str, Any]
 
 COUNTS = (
     "calls",
+    "calls_hidden",
     "calls_sent",
     "calls_unsent",
     "calls_cut",
@@ -120,6 +121,7 @@ def figures(sums: Row) -> Row:
     judged_after = sums["judged_before"] - sums["judged_lost"]
     return {
         "calls": sums["calls"],
+        "calls_hidden": sums["calls_hidden"],
         "calls_sent_before": sums["calls_sent"],
         "calls_sent_after": sent_after,
         "attempts_before": sums["attempts_before"],

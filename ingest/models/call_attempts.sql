@@ -1,4 +1,5 @@
 -- one row per attempt, in its call, with the verdicts of the rules on it: auction_id, partner, call_us, position
+-- (the only one shown of several, or of an unknown number, hides the others: then no rule is judged in its call)
 with single as (
     select
         attempts.auction_id,
@@ -16,6 +17,10 @@ with single as (
         outcomes.rnk,
         case when outcomes.grp = 'not_sent' then 0 else 1 end as sent,
         case when outcomes.grp = 'answered' then 1 else 0 end as answered,
+        case when attempts.last_only and attempts.attempt_count > 1 then attempts.attempt_count - 1 else 0 end
+            as attempts_hidden,
+        case when attempts.last_only and attempts.attempt_count is null and outcomes.grp <> 'not_sent' then 1 else 0 end
+            as uncounted,
         attempts.elapsed_ms + attempts.latency_ms
         - coalesce(attempts.budget_ms, auction_heads.tmax_ms) + settings.reserve_ms as over_ms,
         coalesce(attempts.budget_ms, auction_heads.tmax_ms) - settings.reserve_ms - attempts.elapsed_ms as left_ms,
@@ -45,6 +50,10 @@ repeated as (
         outcomes.rnk,
         case when outcomes.grp = 'not_sent' then 0 else 1 end as sent,
         case when outcomes.grp = 'answered' then 1 else 0 end as answered,
+        case when attempts.last_only and attempts.attempt_count > 1 then attempts.attempt_count - 1 else 0 end
+            as attempts_hidden,
+        case when attempts.last_only and attempts.attempt_count is null and outcomes.grp <> 'not_sent' then 1 else 0 end
+            as uncounted,
         attempts.elapsed_ms + attempts.latency_ms
         - coalesce(attempts.budget_ms, auction_heads.tmax_ms) + settings.reserve_ms as over_ms,
         coalesce(attempts.budget_ms, auction_heads.tmax_ms) - settings.reserve_ms - attempts.elapsed_ms as left_ms,
@@ -81,7 +90,8 @@ ordered as (
                 currency asc nulls last, reject_reason asc nulls last, breaker asc nulls last,
                 not_sent asc nulls last, retry_after_s asc nulls last, backoff_ms asc nulls last,
                 source asc nulls last, placement asc nulls last, region asc nulls last,
-                node asc nulls last, outcome, reason asc nulls last
+                node asc nulls last, outcome, reason asc nulls last, attempt_count asc nulls last,
+                last_only asc nulls last
         ) as position
     from repeated
 ),
@@ -93,6 +103,9 @@ numbered as (
             partition by auction_id, partner, call_us order by position
             rows between unbounded preceding and current row
         ) - 1 as sent_no,
+        max(case when attempts_hidden > 0 or uncounted = 1 then 1 else 0 end) over (
+            partition by auction_id, partner, call_us
+        ) as hidden,
         max(position) over (partition by auction_id, partner, call_us) as last_position,
         max(case when sent = 1 then position end) over (partition by auction_id, partner, call_us) as last_sent,
         max(case when answered = 1 then position end) over (partition by auction_id, partner, call_us)
@@ -137,7 +150,8 @@ triggered as (
 placed as (
     select
         auction_id, partner, call_us, call_us as us, outcome, reason, grp, rnk, sent, answered, over_ms,
-        reject_reason, not_sent, region, latency_ms,
+        reject_reason, not_sent, region, latency_ms, attempts_hidden, uncounted,
+        case when attempts_hidden > 0 or uncounted = 1 then 1 else 0 end as hidden,
         1 as alone,
         1 as position,
         sent - 1 as sent_no,
@@ -162,7 +176,8 @@ placed as (
     union all
     select
         auction_id, partner, call_us, us, outcome, reason, grp, rnk, sent, answered, over_ms,
-        reject_reason, not_sent, region, latency_ms,
+        reject_reason, not_sent, region, latency_ms, attempts_hidden, uncounted,
+        hidden,
         0 as alone,
         position,
         sent_no,
@@ -170,7 +185,7 @@ placed as (
         case when position = last_sent then 1 else 0 end as is_last_sent,
         case when position = last_answered then 1 else 0 end as is_last_answered,
         case when position = last_bid then 1 else 0 end as is_last_bid,
-        case when sent = 1 and sent_no > 0 and outcome <> 'cancelled' then 1 else 0 end as is_retry,
+        case when hidden = 0 and sent = 1 and sent_no > 0 and outcome <> 'cancelled' then 1 else 0 end as is_retry,
         timeout_ms, tmax_ms, left_ms, remaining_ms, breaker_before, request_id,
         case
             when sent = 0 or sent_no = 0 then null
@@ -207,6 +222,9 @@ select
     cast(alone as bigint) as alone,
     cast(sent as bigint) as sent,
     cast(answered as bigint) as answered,
+    cast(attempts_hidden as bigint) as attempts_hidden,
+    cast(uncounted as bigint) as uncounted,
+    cast(hidden as bigint) as hidden,
     cast(case when over_ms > 0 then 1 when over_ms <= 0 then 0 end as bigint) as late,
     cast(position as bigint) as position,
     cast(case when sent = 1 then sent_no end as bigint) as sent_no,
@@ -257,7 +275,7 @@ select
         when request_id = original_request_id then 0
     end as bigint) as r6,
     cast(case
-        when sent = 0 or breaker_before is null then null
+        when hidden = 1 or sent = 0 or breaker_before is null then null
         when breaker_before = 'open' then 1
         else 0
     end as bigint) as r7,
@@ -267,7 +285,7 @@ select
         else 0
     end as bigint) as r8,
     cast(case
-        when sent = 0 then null
+        when hidden = 1 or sent = 0 then null
         when tmax_ms > remaining_ms then 1
         when tmax_ms <= remaining_ms then 0
     end as bigint) as r12,

@@ -4,14 +4,18 @@ with counted as (
         auction_id,
         partner,
         call_us,
-        sum(sent) as attempts_sent,
+        sum(sent + attempts_hidden) as attempts_sent,
         sum(1 - sent) as not_sent,
         sum(answered) as answered_attempts,
         sum(case when outcome = 'cancelled' then 1 else 0 end) as cancelled_attempts,
+        max(hidden) as hidden,
+        max(uncounted) as uncounted,
         max(case when sent_no > 0 and outcome <> 'cancelled' then 1 else 0 end) as retried,
-        min(case when sent_no > 0 and rnk > original_rnk then sent_no end) as recovered_by,
-        sum(case when sent_no > 0 and outcome <> 'cancelled' and late = 1 then 1 else 0 end) as late_retries,
-        sum(case when sent_no > 0 and outcome <> 'cancelled' and late is not null then 1 else 0 end) as late_checked,
+        min(case when hidden = 0 and sent_no > 0 and rnk > original_rnk then sent_no end) as recovered_by,
+        sum(case when hidden = 0 and sent_no > 0 and outcome <> 'cancelled' and late = 1 then 1 else 0 end)
+            as late_retries,
+        sum(case when hidden = 0 and sent_no > 0 and outcome <> 'cancelled' and late is not null then 1 else 0 end)
+            as late_checked,
         max(original_grp) as original_grp,
         max(case when outcome = 'bid' then 1 else 0 end) as bid,
         max(case when outcome = 'bid' and reject_reason is null and coalesce(late, 0) = 0 then 1 else 0 end)
@@ -22,8 +26,8 @@ with counted as (
         max(case when is_last_sent = 1 then outcome end) as last_sent_outcome,
         max(case when is_last_answered = 1 then coalesce(reason, outcome) end) as last_answer_reason,
         max(case when is_last_bid = 1 then coalesce(reject_reason, 'late') end) as last_bid_loss,
-        max(case when is_last_bid = 1 then trigger_outcome end) as last_bid_trigger,
-        max(case when is_last_bid = 1 and sent_no > 0 then sent_no end) as last_bid_retry_no,
+        max(case when hidden = 0 and is_last_bid = 1 then trigger_outcome end) as last_bid_trigger,
+        max(case when hidden = 0 and is_last_bid = 1 and sent_no > 0 then sent_no end) as last_bid_retry_no,
         count(r4) as retries_checked,
         sum(r1_harmful) as r1_harmful,
         sum(r1_waste) as r1_waste,
@@ -47,10 +51,12 @@ with counted as (
         auction_id,
         partner,
         call_us,
-        sent as attempts_sent,
+        sent + attempts_hidden as attempts_sent,
         1 - sent as not_sent,
         answered as answered_attempts,
         case when outcome = 'cancelled' then 1 else 0 end as cancelled_attempts,
+        hidden,
+        uncounted,
         0 as retried,
         cast(null as bigint) as recovered_by,
         0 as late_retries,
@@ -61,7 +67,7 @@ with counted as (
         outcome as last_outcome,
         1 - sent as last_unsent,
         not_sent as last_not_sent,
-        outcome as last_sent_outcome,
+        case when sent = 1 then outcome end as last_sent_outcome,
         coalesce(reason, outcome) as last_answer_reason,
         coalesce(reject_reason, 'late') as last_bid_loss,
         cast(null as varchar) as last_bid_trigger,
@@ -113,7 +119,7 @@ select
     cast(partner as varchar) as partner,
     cast(case stage
         when 0 then last_outcome
-        when 1 then last_sent_outcome
+        when 1 then coalesce(last_sent_outcome, 'unknown')
         when 2 then last_answer_reason
         when 3 then last_bid_loss
         when 4 then coalesce(loss_reason, 'no_win')
@@ -121,6 +127,7 @@ select
         when 6 then 'no_clicked'
     end as varchar) as reason,
     cast(case
+        when hidden = 1 then 'unknown'
         when coalesce(original_grp, 'not_sent') <> 'failure' then null
         when recovered_by is not null then concat('recovered_', cast(cast(recovered_by as bigint) as varchar))
         when last_unsent = 1 and last_not_sent = 'no_time' then 'no_time'
@@ -135,10 +142,12 @@ select
     cast(answered_attempts as bigint) as answered_attempts,
     cast(cancelled_attempts as bigint) as cancelled_attempts,
     cast(case when attempts_sent > 1 then attempts_sent - 1 else 0 end as bigint) as retries,
-    cast(retried as bigint) as retried,
+    cast(case when hidden = 1 and attempts_sent - cancelled_attempts > 1 then 1 else retried end as bigint) as retried,
     cast(case when recovered_by is not null then 1 else 0 end as bigint) as recovered,
     cast(late_retries as bigint) as late_retries,
     cast(late_checked as bigint) as late_checked,
+    cast(hidden as bigint) as hidden,
+    cast(uncounted as bigint) as uncounted,
     cast(stage as bigint) as stage,
     cast(retries_checked as bigint) as retries_checked,
     cast(coalesce(r1_harmful, 0) as bigint) as r1_harmful,

@@ -1,4 +1,5 @@
 -- one row per call whose last sent attempt failed, with what its retries repeated: auction_id, partner, call_us
+-- (of calls that show all attempts)
 with tried as (
     select
         auction_id,
@@ -19,7 +20,7 @@ failed as (
             when left_ms - latency_ms >= timeout_ms then 1
         end as feasible
     from call_attempts
-    where is_last_sent = 1 and grp = 'failure'
+    where hidden = 0 and is_last_sent = 1 and grp = 'failure'
 )
 
 select

@@ -1,4 +1,5 @@
 -- one row per sent retry (cancelled too) and per currency of a win it brought: auction_id, partner, call_us, retry_no
+-- (of calls that show all attempts)
 with sent_attempts as (
     select
         *,
@@ -24,7 +25,7 @@ with sent_attempts as (
             when left_ms >= timeout_ms then 1
         end as feasible
     from call_attempts
-    where alone = 0 and sent = 1
+    where alone = 0 and hidden = 0 and sent = 1
 ),
 
 chained as (

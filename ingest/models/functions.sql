@@ -10,12 +10,13 @@ create or replace macro x_order_key(outcome, tenant, key_id, event_type, externa
     case
         when outcome = 'accepted' and external_order_id is not null
             then concat(
-                'o', chr(31), coalesce(tenant, key_id), chr(31), coalesce(event_type, ''), chr(31), external_order_id
+                'o', chr(31), coalesce(tenant, key_id, ''), chr(31), coalesce(event_type, ''), chr(31),
+                external_order_id
             )
     end;
 create or replace macro x_group_key(outcome, tenant, key_id, event_type, external_order_id, conversion_id) as
     case
         when outcome = 'accepted' and conversion_id is not null
-            then concat('c', chr(31), coalesce(tenant, key_id), chr(31), conversion_id)
+            then concat('c', chr(31), coalesce(tenant, key_id, ''), chr(31), conversion_id)
         else x_order_key(outcome, tenant, key_id, event_type, external_order_id)
     end;

@@ -18,6 +18,9 @@ select
     cast(sum(retried) as bigint) as retried,
     cast(sum(recovered) as bigint) as recovered,
     cast(sum(late_retries) as bigint) as late_retries,
-    cast(sum(late_checked) as bigint) as late_checked
+    cast(sum(late_checked) as bigint) as late_checked,
+    cast(sum(hidden) as bigint) as hidden,
+    cast(sum(uncounted) as bigint) as uncounted,
+    cast(sum(undecided) as bigint) as undecided
 from minute_calls
 group by x_idiv(minute_us, 3600000000), stream, partner, stage, reason, fate

@@ -14,7 +14,7 @@ uses as (
         case when postbacks.outcome = 'accepted' then 1 else 0 end as won
     from postbacks
     inner join suspects
-        on postbacks.key_id = suspects.key_id
+        on postbacks.key_id is not distinct from suspects.key_id
             and postbacks.idempotency_key = suspects.idempotency_key
     where postbacks.body_hash is not null
 ),
@@ -25,7 +25,7 @@ ordered as (
         row_number() over (
             partition by key_id, idempotency_key
             order by
-                us, won, endpoint asc nulls last, method asc nulls last, http_status,
+                us, won, endpoint asc nulls last, method asc nulls last, http_status asc nulls last,
                 error_code asc nulls last, retry_after_s asc nulls last, conversion_id asc nulls last,
                 duplicate asc nulls last, idempotent_replay asc nulls last, body_hash asc nulls last,
                 signature_hash asc nulls last, x_timestamp asc nulls last, latency_ms asc nulls last,

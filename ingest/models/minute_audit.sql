@@ -28,7 +28,7 @@ ordered as (
         x_idiv(call_us, 60000000) * 60000000 as minute_us,
         'postback' as stream,
         partner,
-        sum(retries) as retries_checked,
+        sum(retries_checked) as retries_checked,
         sum(r4) as r4,
         sum(r8) as r8,
         sum(r9) as r9,

@@ -4,7 +4,7 @@ with units as (
         call_us,
         'exchange' as stream,
         partner, stage, reason, fate, attempts_sent, not_sent, retries, answered_attempts,
-        cancelled_attempts, retried, recovered, late_retries, late_checked
+        cancelled_attempts, retried, recovered, late_retries, late_checked, hidden, uncounted, 0 as undecided
     from calls
     union all
     select
@@ -12,7 +12,7 @@ with units as (
         'postback' as stream,
         partner, cast(null as bigint) as stage, cast(null as varchar) as reason, fate, attempts_sent,
         0 as not_sent, retries, answered_attempts, 0 as cancelled_attempts, retried, recovered,
-        0 as late_retries, 0 as late_checked
+        0 as late_retries, 0 as late_checked, hidden, uncounted, undecided
     from orders
 )
 
@@ -36,6 +36,9 @@ select
     cast(sum(retried) as bigint) as retried,
     cast(sum(recovered) as bigint) as recovered,
     cast(sum(late_retries) as bigint) as late_retries,
-    cast(sum(late_checked) as bigint) as late_checked
+    cast(sum(late_checked) as bigint) as late_checked,
+    cast(sum(hidden) as bigint) as hidden,
+    cast(sum(uncounted) as bigint) as uncounted,
+    cast(sum(undecided) as bigint) as undecided
 from units
 group by x_idiv(call_us, 60000000), stream, partner, stage, reason, fate

@@ -1,10 +1,12 @@
 -- one row per postback of an order, in its place: tenant, event_type, external_order_id, position
+-- (what comes behind one whose answer is unknown may be a retry or not, and is none here)
 with keyed as (
     select
         postbacks.*,
         coalesce(tenant, key_id) as order_tenant,
         x_us(ts) as us,
-        case when outcome = 'accepted' then 1 else 0 end as won
+        case when outcome = 'accepted' then 1 else 0 end as won,
+        case when outcome = 'answered_unknown' then 1 else 0 end as untold
     from postbacks
     where external_order_id is not null
 ),
@@ -23,7 +25,7 @@ divided as (
         case when repeated.external_order_id is null then 1 else 0 end as alone
     from keyed
     left join repeated
-        on keyed.order_tenant = repeated.order_tenant
+        on keyed.order_tenant is not distinct from repeated.order_tenant
             and keyed.event_type is not distinct from repeated.event_type
             and keyed.external_order_id = repeated.external_order_id
 ),
@@ -34,7 +36,8 @@ ordered as (
         row_number() over (
             partition by order_tenant, event_type, external_order_id
             order by
-                us, won, key_id, endpoint asc nulls last, method asc nulls last, http_status,
+                us, won, key_id asc nulls last, endpoint asc nulls last, method asc nulls last,
+                http_status asc nulls last,
                 error_code asc nulls last, retry_after_s asc nulls last, conversion_id asc nulls last,
                 duplicate asc nulls last, idempotency_key asc nulls last, idempotent_replay asc nulls last,
                 body_hash asc nulls last, signature_hash asc nulls last, x_timestamp asc nulls last,
@@ -63,6 +66,9 @@ bounded as (
         min(case when won = 1 then position end) over (
             partition by order_tenant, event_type, external_order_id
         ) as accepted_position,
+        min(case when untold = 1 then position end) over (
+            partition by order_tenant, event_type, external_order_id
+        ) as untold_position,
         min(case when signature_hash is not null then position end) over (
             partition by order_tenant, event_type, external_order_id
         ) as signed_position,
@@ -90,9 +96,13 @@ tried as (
     select
         order_tenant, event_type, external_order_id, key_id, endpoint, outcome, error_code, conversion_id, body_hash,
         signature_hash, currency, amount, duplicate, idempotent_replay, latency_ms, us, won, alone, position,
-        accepted_position, signature_position, signed_position, body_position, conversion_position, trigger_outcome,
-        trigger_us, trigger_latency_ms, trigger_retry_after_s, call_us,
-        case when position > 1 and position <= coalesce(accepted_position, position) then 1 else 0 end as retry
+        accepted_position, untold_position, signature_position, signed_position, body_position, conversion_position,
+        trigger_outcome, trigger_us, trigger_latency_ms, trigger_retry_after_s, call_us,
+        case
+            when untold_position <= position then 0
+            when position > 1 and position <= coalesce(accepted_position, position) then 1
+            else 0
+        end as retry
     from traced
     union all
     select
@@ -100,6 +110,7 @@ tried as (
         signature_hash, currency, amount, duplicate, idempotent_replay, latency_ms, us, won, alone,
         1 as position,
         case when won = 1 then 1 end as accepted_position,
+        case when untold = 1 then 1 end as untold_position,
         1 as signature_position,
         cast(null as bigint) as signed_position,
         1 as body_position,
@@ -133,6 +144,7 @@ select
     cast(retry as bigint) as retry,
     cast(position as bigint) as position,
     cast(accepted_position as bigint) as accepted_position,
+    cast(untold_position as bigint) as untold_position,
     cast(body_position as bigint) as body_position,
     cast(conversion_position as bigint) as conversion_position,
     cast(case when retry = 1 then case when trigger_outcome = 'client_error' then 1 else 0 end end as bigint) as r8,

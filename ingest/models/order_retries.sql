@@ -19,7 +19,7 @@ select
     cast(orders.hour_us as bigint) as hour_us
 from order_posts
 inner join orders
-    on order_posts.tenant = orders.tenant
+    on order_posts.tenant is not distinct from orders.tenant
         and order_posts.event_type is not distinct from orders.event_type
         and order_posts.external_order_id = orders.external_order_id
 where order_posts.retry = 1

@@ -1,4 +1,5 @@
 -- one row per order: tenant, event_type, external_order_id
+-- (hidden: whether a request up to the first acceptance was accepted is unknown; uncounted: so is how many there were)
 with posts as (
     select
         *,
@@ -18,6 +19,8 @@ counted as (
         max(case when position = 1 then key_id end) as partner,
         max(case when position = 1 then outcome end) as original_outcome,
         max(accepted_position) as accepted_position,
+        max(untold_position) as untold_position,
+        sum(retry) as retries_checked,
         max(case when position = accepted_position then us end) as accepted_us,
         max(case when position = accepted_position then duplicate else 0 end) as earlier,
         sum(won * duplicate) as duplicates,
@@ -51,6 +54,8 @@ counted as (
         key_id as partner,
         outcome as original_outcome,
         accepted_position,
+        untold_position,
+        0 as retries_checked,
         case when won = 1 then us end as accepted_us,
         won * duplicate as earlier,
         won * duplicate as duplicates,
@@ -80,7 +85,8 @@ sized as (
     select
         *,
         case when accepted_position is null then 0 else 1 end as accepted,
-        coalesce(accepted_position, requests) as attempts_sent
+        coalesce(accepted_position, requests) as attempts_sent,
+        case when untold_position <= coalesce(accepted_position, requests) then 1 else 0 end as hidden
     from counted
 ),
 
@@ -96,7 +102,7 @@ worded as (
             as times_accepted
     from posts
     inner join sized
-        on posts.tenant = sized.tenant
+        on posts.tenant is not distinct from sized.tenant
             and posts.event_type is not distinct from sized.event_type
             and posts.external_order_id = sized.external_order_id
     where posts.alone = 0 and (sized.low_amount < sized.high_amount or sized.unmarked > 0)
@@ -142,11 +148,11 @@ shown as (
         end, 1, 20), '') as shown_high_currency
     from sized
     left join worded
-        on sized.tenant = worded.tenant
+        on sized.tenant is not distinct from worded.tenant
             and sized.event_type is not distinct from worded.event_type
             and sized.external_order_id = worded.external_order_id
     left join converted
-        on sized.tenant = converted.tenant
+        on sized.tenant is not distinct from converted.tenant
             and sized.event_type is not distinct from converted.event_type
             and sized.external_order_id = converted.external_order_id
 )
@@ -157,6 +163,7 @@ select
     cast(external_order_id as varchar) as external_order_id,
     cast(partner as varchar) as partner,
     cast(case
+        when hidden = 1 then 'unknown'
         when original_outcome = 'accepted' then null
         when accepted = 1 then concat('recovered_', cast(cast(attempts_sent - 1 as bigint) as varchar))
         when attempts_sent > 1 then 'exhausted'
@@ -190,8 +197,13 @@ select
     cast(accepted as bigint) as answered_attempts,
     cast(attempts_sent - 1 as bigint) as retries,
     cast(case when attempts_sent > 1 then 1 else 0 end as bigint) as retried,
-    cast(case when attempts_sent > 1 and accepted = 1 then 1 else 0 end as bigint) as recovered,
+    cast(case when attempts_sent > 1 and accepted = 1 and hidden = 0 then 1 else 0 end as bigint) as recovered,
     cast(accepted as bigint) as accepted,
+    cast(hidden as bigint) as hidden,
+    cast(case when untold_position < attempts_sent then 1 else 0 end as bigint) as uncounted,
+    cast(case when accepted = 0 and untold_position is not null then 1 else 0 end as bigint) as undecided,
+    cast(case when untold_position is not null then 1 else 0 end as bigint) as untold,
+    cast(retries_checked as bigint) as retries_checked,
     cast(earlier as bigint) as earlier,
     cast(duplicates as bigint) as duplicates,
     cast(beyond_day as bigint) as beyond_day,

@@ -14,8 +14,8 @@ ordered as (
         row_number() over (
             partition by case when conversion_id is not null then group_key end
             order by
-                us, key_id, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
-                external_order_id asc nulls last, http_status, error_code asc nulls last,
+                us, key_id asc nulls last, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
+                external_order_id asc nulls last, http_status asc nulls last, error_code asc nulls last,
                 retry_after_s asc nulls last, duplicate asc nulls last, idempotency_key asc nulls last,
                 idempotent_replay asc nulls last, body_hash asc nulls last, signature_hash asc nulls last,
                 x_timestamp asc nulls last, latency_ms asc nulls last, amount asc nulls last,
@@ -24,8 +24,8 @@ ordered as (
         row_number() over (
             partition by order_key
             order by
-                us, key_id, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
-                external_order_id asc nulls last, http_status, error_code asc nulls last,
+                us, key_id asc nulls last, endpoint asc nulls last, method asc nulls last, event_type asc nulls last,
+                external_order_id asc nulls last, http_status asc nulls last, error_code asc nulls last,
                 retry_after_s asc nulls last, duplicate asc nulls last, idempotency_key asc nulls last,
                 idempotent_replay asc nulls last, body_hash asc nulls last, signature_hash asc nulls last,
                 x_timestamp asc nulls last, latency_ms asc nulls last, amount asc nulls last,
@@ -50,6 +50,7 @@ staged as (
         case outcome
             when 'accepted' then 4
             when 'rate_limited' then 0
+            when 'answered_unknown' then 0
             when 'stale_timestamp' then 1
             when 'replay' then 1
             else 2

@@ -15,7 +15,7 @@ uses as (
         case when postbacks.outcome = 'accepted' then 1 else 0 end as won
     from postbacks
     inner join again
-        on postbacks.key_id = again.key_id
+        on postbacks.key_id is not distinct from again.key_id
             and postbacks.signature_hash = again.signature_hash
 ),
 
@@ -25,7 +25,7 @@ ordered as (
         row_number() over (
             partition by key_id, signature_hash
             order by
-                us, won, endpoint asc nulls last, method asc nulls last, http_status,
+                us, won, endpoint asc nulls last, method asc nulls last, http_status asc nulls last,
                 error_code asc nulls last, retry_after_s asc nulls last, conversion_id asc nulls last,
                 duplicate asc nulls last, idempotency_key asc nulls last, idempotent_replay asc nulls last,
                 body_hash asc nulls last, x_timestamp asc nulls last, latency_ms asc nulls last,

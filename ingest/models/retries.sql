@@ -1,4 +1,4 @@
--- one row per retry that was not cancelled: auction_id, partner, call_us, retry_no
+-- one row per retry that was not cancelled, of calls that show all attempts: auction_id, partner, call_us, retry_no
 select
     cast(auction_id as varchar) as auction_id,
     cast(partner as varchar) as partner,
@@ -15,4 +15,4 @@ select
     cast(call_us as bigint) as call_us,
     cast(x_idiv(call_us, 3600000000) * 3600000000 as bigint) as hour_us
 from call_attempts
-where sent_no > 0 and outcome <> 'cancelled'
+where hidden = 0 and sent_no > 0 and outcome <> 'cancelled'

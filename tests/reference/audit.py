@@ -69,7 +69,7 @@ def on_retry(call: Call, number: int) -> Iterator[tuple[str, bool]]:
 def on_calls(model: Model) -> Iterator[Verdict]:
     states = reported(model)
     for call in model.calls:
-        for number, attempt in enumerate(call.sent):
+        for number, attempt in enumerate([] if call.hidden else call.sent):
             place = ("exchange", call.partner, call.start)
             before = [i.state for i in states.get((call.partner, attempt["node"]), []) if i.held_before(attempt["ts"])]
             if before and before[0] != "unknown":
@@ -128,7 +128,7 @@ def signed_anew(order: Order, number: int) -> bool | None:
 
 def on_orders(model: Model) -> Iterator[Verdict]:
     for order in read_orders(model.facts.postbacks):
-        for number in range(1, len(order.attempts)):
+        for number in range(1, (order.untold or 0) if order.hidden else len(order.attempts)):
             place = ("postback", order.partner, order.start)
             before, retry = order.attempts[number - 1], order.attempts[number]
             yield Verdict("R4", SEVERITY["R4"], *place, number > 5)

@@ -92,6 +92,22 @@ class Call:
         return [attempt for attempt in self.attempts if attempt["outcome"] in ANSWERED]
 
     @property
+    def unshown(self) -> int:
+        """Earlier attempts that the log counts and does not show."""
+        return sum(
+            row["attempt_count"] - 1 for row in self.attempts if row["last_only"] and (row["attempt_count"] or 0) > 1
+        )
+
+    @property
+    def uncounted(self) -> bool:
+        """Whether some attempt is the last of an unknown number."""
+        return any(row["last_only"] and row["attempt_count"] is None for row in self.sent)
+
+    @property
+    def hidden(self) -> bool:
+        return self.uncounted or self.unshown > 0
+
+    @property
     def bids(self) -> list[Row]:
         return [attempt for attempt in self.attempts if attempt["outcome"] == "bid"]
 

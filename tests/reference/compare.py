@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from dashboard import tables
 from dashboard.filters import Filters
 from dashboard.snapshot import open_snapshot
-from ingest.load import ingest
+from ingest.load import Options, ingest
 from tests import reference
 from tests.reference import Limits, logs
+from tests.shown import write_format
 
 KEYS = {
     "funnel": ("funnel", "stage"),
@@ -63,8 +64,10 @@ def written(breakers: Breakers) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load(files: list[bytes], folder: Path, *, apart: bool, breakers: Breakers | None = None) -> Path:
-    """A warehouse that holds `files`, loaded in one run or in a run each."""
+def load(
+    files: list[bytes], folder: Path, *, apart: bool, breakers: Breakers | None = None, shown: bool = False
+) -> Path:
+    """A warehouse that holds `files`, loaded in one run or in a run each; `shown` ones are of the format that hides."""
     warehouse = folder / "warehouse"
     if breakers is not None:
         warehouse.mkdir()
@@ -75,7 +78,7 @@ def load(files: list[bytes], folder: Path, *, apart: bool, breakers: Breakers | 
         path.write_bytes(content)
         paths.append(str(path))
     for run in [[path] for path in paths] if apart else [paths]:
-        ingest(run, warehouse)
+        ingest(run, warehouse, Options(format=str(write_format(folder))) if shown else Options())
     return warehouse
 
 
@@ -133,12 +136,14 @@ def runs(draw: st.DrawFn, **kinds: Any) -> Run:
     return draw(logs.splits(lines)), draw(st.booleans()), chosen
 
 
-def check(run: Run, breakers: Breakers | None = None, names: Iterable[str] = tuple(reference.TABLES)) -> None:
+def check(
+    run: Run, breakers: Breakers | None = None, names: Iterable[str] = tuple(reference.TABLES), *, shown: bool = False
+) -> None:
     """Fails when a cell of one of the tables, with or without filters, differs from the reference."""
     files, apart, filters = run
     model = reference.read(reference.load(files), breakers)
     with tempfile.TemporaryDirectory() as folder:
-        snapshot = open_snapshot(load(files, Path(folder), apart=apart, breakers=breakers))
+        snapshot = open_snapshot(load(files, Path(folder), apart=apart, breakers=breakers, shown=shown))
         found = []
         for frm, to, partners in [(None, None, None), *filters]:
             chosen = Filters(frm_us=frm, to_us=to, partners=tuple(partners or ()))

@@ -6,6 +6,7 @@ from math import ceil
 
 from .calls import Model, Notice, is_sent
 from .lines import Row
+from .orders import trigger
 from .selection import Selection, ordered
 
 CODES = (
@@ -62,8 +63,9 @@ def no_bids(model: Model, selection: Selection) -> list[Row]:
 
 
 def rate_limits(model: Model, selection: Selection) -> list[Row]:
-    requests: Counter[tuple[str, str, str | None]] = Counter()
-    limited: Counter[tuple[str, str, str | None]] = Counter()
+    requests: Counter[tuple[str, str | None, str | None]] = Counter()
+    limited: Counter[tuple[str, str | None, str | None]] = Counter()
+    untold: set[tuple[str, str | None, str | None]] = set()
     for row in _attempts(model, selection):
         if is_sent(row):
             requests["exchange", row["partner"], None] += 1
@@ -72,16 +74,19 @@ def rate_limits(model: Model, selection: Selection) -> list[Row]:
         if selection.takes(row["ts"], row["key_id"]):
             requests["postback", row["key_id"], row["endpoint"]] += 1
             limited["postback", row["key_id"], row["endpoint"]] += row["http_status"] == 429
+            if trigger(row) == "answered_unknown":
+                untold.add(("postback", row["key_id"], row["endpoint"]))
     rows = [
         {
             "stream": stream,
             "partner": partner,
             "endpoint": endpoint,
             "requests": count,
-            "limited": limited[stream, partner, endpoint],
-            "rate": limited[stream, partner, endpoint] / count,
+            "limited": None if key in untold else limited[key],
+            "rate": None if key in untold else limited[key] / count,
         }
-        for (stream, partner, endpoint), count in requests.items()
+        for key, count in requests.items()
+        for stream, partner, endpoint in [key]
     ]
     return ordered(rows, "stream", "partner", "endpoint")
 

@@ -237,3 +237,26 @@ def spoilt(draw: st.DrawFn, event: Row) -> Row:
         bad += ["${AUCTION_PRICE}", True]
     kept = {name: value for name, value in event.items() if name != {"x_timestamp": "skew"}.get(key)}
     return {**kept, key: draw(st.sampled_from(bad))}
+
+
+@st.composite
+def sometimes_spoilt(draw: st.DrawFn, event: Row) -> Row:
+    """The event, or seldom a spoilt one."""
+    return draw(spoilt(event)) if draw(st.integers(0, 9)) == 9 else event
+
+
+@st.composite
+def hiding(draw: st.DrawFn, event: Row) -> Row:
+    """The event in the format that may hide a part: seldom earlier attempts, a status or a key.
+
+    That format has texts only, and no bodies.
+    """
+    texts = {key: value for key, value in event.items() if key != "body" and value is not False}
+    hidden: Row = {"shown": True}
+    if event["event"] == "attempt" and draw(st.integers(0, 2)) == 2:
+        hidden |= {"last_only": True, "attempt_count": draw(one(None, None, 1, 2, 3, 7))}
+    if event["event"] == "postback":
+        texts = {
+            key: texts[key] for key in texts if draw(st.integers(0, 6)) < 6 or key not in ("key_id", "http_status")
+        }
+    return texts | hidden

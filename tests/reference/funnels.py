@@ -18,7 +18,7 @@ def call_depth(call: Call, billing_known: bool) -> int:
     """The last stage a call is known to have reached; a later proof implies the earlier stages."""
     billed = call.has("billing") if billing_known else call.has("impression")
     proofs = {
-        "sent": bool(call.sent),
+        "sent": bool(call.sent) or call.unshown > 0,
         "answered": bool(call.answered),
         "bid": bool(call.bids),
         "in_auction": any(bid["reject_reason"] is None and not call.is_late(bid) for bid in call.bids),
@@ -35,7 +35,7 @@ def call_loss(call: Call, depth: int) -> str:
     if stage == "sent":
         return str(call.attempts[-1]["outcome"])
     if stage == "answered":
-        return str(call.sent[-1]["outcome"])
+        return str(call.sent[-1]["outcome"]) if call.sent else "unknown"
     if stage == "bid":
         last = call.answered[-1]
         return "answered_unknown" if last["outcome"] == "answered_unknown" else str(last["nbr"] or "no_reason")
@@ -78,6 +78,8 @@ def unknown_stages(model: Model) -> set[tuple[str, str]]:
             unknown.add(("auction", "auctions"))
     if not facts.postbacks:
         unknown |= {("postback", stage) for stage in POSTBACK}
+    elif all(trigger(row) == "answered_unknown" for row in facts.postbacks):
+        unknown |= {("postback", stage) for stage in POSTBACK[1:]} | {("auction", "converted")}
     return unknown
 
 

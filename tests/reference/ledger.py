@@ -19,11 +19,11 @@ class Fault:
     """One fault of an order, or of a request without an order id: where it is shown, and by which filters."""
 
     kind: str
-    tenant: str
+    tenant: str | None
     event_type: str | None
     external_order_id: str | None
     ts: int
-    partner: str
+    partner: str | None
 
 
 def is_double_count(order: Order) -> bool:
@@ -61,8 +61,8 @@ ORDER_FAULTS = {
 
 def reused_keys(postbacks: list[Row]) -> Iterator[Row]:
     """Of each idempotency key that came with two bodies, the first request whose body differs."""
-    first_bodies: dict[tuple[str, str], str] = {}
-    told: set[tuple[str, str]] = set()
+    first_bodies: dict[tuple[str | None, str], str] = {}
+    told: set[tuple[str | None, str]] = set()
     for row in by_ts(postbacks):
         if row["idempotency_key"] is None or row["body_hash"] is None:
             continue
@@ -100,7 +100,10 @@ def order_faults(model: Model, selection: Selection) -> list[Row]:
     return ordered((dict(zip(names, key, strict=True)) for key in kept), *names)
 
 
-def order_state(order: Order, newest: int) -> str:
+def order_state(order: Order, newest: int) -> str | None:
+    """What became of an order; None where nobody knows whether an earlier request was accepted."""
+    if order.hidden:
+        return None
     if order.accepted:
         if order.accepted[0]["duplicate"] is True:
             return "accepted_earlier"
@@ -110,7 +113,7 @@ def order_state(order: Order, newest: int) -> str:
 
 def orders(model: Model, selection: Selection) -> list[Row]:
     """An order lies at its first postback and belongs to that one's key."""
-    known: dict[tuple[str, str | None, str | None], set[str]] = {}
+    known: dict[tuple[str | None, str | None, str | None], set[str]] = {}
     for fault in faults(model):
         known.setdefault((fault.tenant, fault.event_type, fault.external_order_id), set()).add(fault.kind)
     newest = max((row["ts"] for row in model.facts.postbacks), default=0)
@@ -122,7 +125,7 @@ def orders(model: Model, selection: Selection) -> list[Row]:
     return ordered(rows, "tenant", "event_type", "external_order_id")
 
 
-def _order_row(order: Order, state: str, kinds: list[str]) -> Row:
+def _order_row(order: Order, state: str | None, kinds: list[str]) -> Row:
     tenant, event_type, external_order_id = order.key
     seen = state in ("accepted_first", "accepted_after_retry")
     return {
@@ -134,14 +137,14 @@ def _order_row(order: Order, state: str, kinds: list[str]) -> Row:
         "retries_to_accept": len(order.attempts) - 1 if seen else None,
         "seconds_to_accept": (order.accepted[0]["ts"] - order.start) / 1_000_000 if seen else None,
         "conversion_ids": order.conversion_ids,
-        "duplicates": sum(row["duplicate"] is True for row in order.accepted),
+        "duplicates": None if order.untold is not None else sum(row["duplicate"] is True for row in order.accepted),
         "faults": kinds,
     }
 
 
 def replays(postbacks: list[Row]) -> list[Row]:
     """Postbacks that say so, or whose signature was used before, at most 600 s after a first use that was no 429."""
-    first_use: dict[tuple[str, str], int] = {}
+    first_use: dict[tuple[str | None, str], int] = {}
     found = []
     for row in by_ts(postbacks):
         key = (row["key_id"], row["signature_hash"])
@@ -167,7 +170,7 @@ def signatures(model: Model, selection: Selection) -> list[Row]:
     replayed = {id(row) for row in replays(model.facts.postbacks)}
     told_of_stale = any(has(row, "x_timestamp", "error_code") for row in model.facts.postbacks)
     told_of_replays = any(has(row, "signature_hash", "error_code") for row in model.facts.postbacks)
-    keys: dict[str, list[Row]] = {}
+    keys: dict[str | None, list[Row]] = {}
     for row in model.facts.postbacks:
         if selection.takes(row["ts"], row["key_id"]):
             keys.setdefault(row["key_id"], []).append(row)

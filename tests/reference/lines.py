@@ -36,7 +36,8 @@ _AUCTION = _keys(
 )
 _ATTEMPT = _keys(
     text=(to_text, "request_id currency reject_reason source placement region node event_id"),
-    integer=(to_integer, "attempt http_status bids"),
+    integer=(to_integer, "attempt http_status bids attempt_count"),
+    flag=(to_flag, "last_only"),
     duration=(to_duration, "tmax_ms budget_ms timeout_ms elapsed_ms latency_ms backoff_ms"),
     money=(to_money, "price"),
     wait=(to_retry_after, "retry_after"),
@@ -68,6 +69,7 @@ REQUIRED: dict[str, dict[str, Cast]] = {
     "breaker": {"ts": to_instant, "partner": to_text, "state_to": to_text},
     "postback": {"ts": to_instant, "key_id": to_text, "http_status": to_integer},
 }
+HIDEABLE = ("key_id", "http_status")
 OPTIONAL: dict[str, dict[str, Cast]] = {
     "auction": _AUCTION,
     "attempt": _ATTEMPT,
@@ -111,15 +113,21 @@ class Facts:
 
 
 def read_event(event: Any) -> tuple[Row, list[str]]:
-    """The canonical row of a parsed line and the keys that were mended; ValueError rejects the line."""
+    """The canonical row of a parsed line and the keys that were mended; ValueError rejects the line.
+
+    A line with `shown` is of the foreign format that may hide a part: its postbacks may lack a key and a status.
+    """
     if not isinstance(event, dict) or type(event.get("event")) is not str or event["event"] not in REQUIRED:
         raise ValueError("no known event")
     kind = event["event"]
     row: Row = {"event": kind}
     for key, cast in REQUIRED[kind].items():
         if absent(event.get(key)):
-            raise ValueError(f"{key} is missing")
-        row[key] = cast(event[key])
+            if event.get("shown") is not True or key not in HIDEABLE:
+                raise ValueError(f"{key} is missing")
+            row[key] = None
+        else:
+            row[key] = cast(event[key])
     if kind == "postback" and row["http_status"] == 0:
         raise ValueError("http_status is missing")
     mended = []

@@ -11,7 +11,17 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from .events import ATTEMPT, KEYS, PARTNERS, POSTBACK, exchange_events, offsets, postback_events, spoilt
+from .events import (
+    ATTEMPT,
+    KEYS,
+    PARTNERS,
+    POSTBACK,
+    exchange_events,
+    hiding,
+    offsets,
+    postback_events,
+    sometimes_spoilt,
+)
 from .lines import DAY, Row, load, read_event
 from .scenes import budgets, bursts, floods, journeys, queues, repeats, storms, waits
 from .ties import undecided
@@ -102,11 +112,17 @@ def settle(events: list[Row]) -> list[Row]:
 
 @st.composite
 def logs(
-    draw: st.DrawFn, exchange: bool = True, postbacks: bool = True, broken: bool = True, storm: int = 0
+    draw: st.DrawFn,
+    exchange: bool = True,
+    postbacks: bool = True,
+    broken: bool = True,
+    storm: int = 0,
+    shown: bool = False,
 ) -> list[bytes]:
     """The lines of a log, without line ends; at least one of them is a fact, and at most some 90.
 
-    With `storm` most of it is attempts that are to open a breaker which wants so many.
+    With `storm` most of it is attempts that are to open a breaker which wants so many. With `shown` it is of the format
+    that may hide a part, and nothing in it is broken.
     """
     single = [exchange_events()] * exchange + [postback_events()] * postbacks
     several = [*[bursts(exchange, postbacks)] * 2, waits(exchange, postbacks)]
@@ -119,7 +135,9 @@ def logs(
     drawn = [event for part in [*first, *draw(st.lists(parts, min_size=least, max_size=most))] for event in part]
     gone = draw(st.sets(st.sampled_from(COLUMNS), max_size=8)) if draw(st.booleans()) else set()
     kept = [{key: value for key, value in event.items() if key not in gone} for event in drawn[:LIMIT]]
-    events = settle([draw(spoilt(event)) if draw(st.integers(0, 9)) == 9 else event for event in kept])
+    changed = hiding if shown else sometimes_spoilt
+    broken = broken and not shown
+    events = settle([draw(changed(event)) for event in kept])
     has_ids = draw(st.booleans())
     lines: list[bytes] = []
     for number, event in enumerate(events):

@@ -16,6 +16,8 @@ def trigger(postback: Row) -> str:
         return "stale_timestamp"
     if postback["error_code"] == REPLAY:
         return "replay"
+    if status is None:
+        return "answered_unknown"
     if 500 <= status <= 599:
         return "server_error"
     if 400 <= status <= 499:
@@ -29,12 +31,13 @@ def is_accepted(postback: Row) -> bool:
     return trigger(postback) == "accepted"
 
 
-def owner(postback: Row) -> str:
-    """The tenant, the key where it is unknown."""
-    return str(postback["tenant"] if postback["tenant"] is not None else postback["key_id"])
+def owner(postback: Row) -> str | None:
+    """The tenant, the key where it is unknown; None where both are."""
+    tenant: str | None = postback["tenant"] if postback["tenant"] is not None else postback["key_id"]
+    return tenant
 
 
-def order_key(postback: Row) -> tuple[str, str | None, str] | None:
+def order_key(postback: Row) -> tuple[str | None, str | None, str] | None:
     if postback["external_order_id"] is None:
         return None
     return owner(postback), postback["event_type"], postback["external_order_id"]
@@ -52,7 +55,7 @@ class Order:
     postbacks: list[Row]
 
     @property
-    def key(self) -> tuple[str, str | None, str]:
+    def key(self) -> tuple[str | None, str | None, str]:
         first = self.postbacks[0]
         return owner(first), first["event_type"], str(first["external_order_id"])
 
@@ -61,8 +64,19 @@ class Order:
         return int(self.postbacks[0]["ts"])
 
     @property
-    def partner(self) -> str:
-        return str(self.postbacks[0]["key_id"])
+    def partner(self) -> str | None:
+        key: str | None = self.postbacks[0]["key_id"]
+        return key
+
+    @property
+    def untold(self) -> int | None:
+        """The place of the first postback whose answer is unknown."""
+        return next((place for place, row in enumerate(self.postbacks) if trigger(row) == "answered_unknown"), None)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether a postback up to the first acceptance has an unknown answer."""
+        return self.untold is not None and self.untold < len(self.attempts)
 
     @property
     def attempts(self) -> list[Row]:
@@ -81,7 +95,7 @@ class Order:
 
 
 def read_orders(postbacks: list[Row]) -> list[Order]:
-    orders: dict[tuple[str, str | None, str], Order] = {}
+    orders: dict[tuple[str | None, str | None, str], Order] = {}
     for postback in by_ts(postbacks):
         key = order_key(postback)
         if key is not None:
@@ -102,11 +116,11 @@ def converted_clicks(postbacks: list[Row]) -> set[str]:
 
 def postback_depths(postbacks: list[Row]) -> list[tuple[Row, int]]:
     """Each postback with the last stage it reached: 0 received, 1 passed_limits, 2 authentic, 3 accepted, 4 unique."""
-    conversions: set[tuple[str, str]] = set()
-    orders: set[tuple[str, str | None, str]] = set()
+    conversions: set[tuple[str | None, str]] = set()
+    orders: set[tuple[str | None, str | None, str]] = set()
     depths = []
     for postback in by_ts(postbacks):
-        refused = {"rate_limited": 0, "stale_timestamp": 1, "replay": 1}
+        refused = {"rate_limited": 0, "answered_unknown": 0, "stale_timestamp": 1, "replay": 1}
         depth = refused.get(trigger(postback), 2)
         if is_accepted(postback):
             order, conversion = order_key(postback), postback["conversion_id"]

@@ -58,18 +58,39 @@ class Retry:
 
 @dataclass
 class Chain:
-    """`stopped` is the `fate` word where the last attempt was not sent; `revenue` is of the wins, by currency."""
+    """`stopped` is the `fate` word where the last attempt was not sent; `revenue` is of the wins, by currency.
+
+    `told` is how many steps, from the first, can be told to be the original or a retry; `unshown` steps are counted and
+    not shown; `hidden`: the outcome of some is unknown, `uncounted`: their number too, `undecided`: success too.
+    """
 
     stream: str
-    partner: str
+    partner: str | None
     start: int
     steps: list[Step]
     not_sent: int = 0
     stopped: str | None = None
     revenue: dict[str, Decimal] = field(default_factory=dict)
+    told: int | None = None
+    unshown: int = 0
+    hidden: bool = False
+    uncounted: bool = False
+    undecided: bool = False
+
+    @property
+    def attempts(self) -> int:
+        return len(self.steps) + self.unshown
+
+    @property
+    def cancelled(self) -> int:
+        return sum(step.cancelled for step in self.steps)
+
+    @property
+    def retried(self) -> bool:
+        return any(True for _ in self.retries()) or (self.hidden and self.attempts - self.cancelled > 1)
 
     def retries(self) -> Iterator[Retry]:
-        for number in range(1, len(self.steps)):
+        for number in range(1, len(self.steps) if self.told is None else self.told):
             if not self.steps[number].cancelled:
                 yield Retry(number, self.steps[number - 1], self.steps[number])
 
@@ -81,6 +102,8 @@ class Chain:
     @property
     def fate(self) -> str | None:
         """What became of a chain whose original failed; None where it did not fail."""
+        if self.hidden:
+            return "unknown"
         if not self.steps or not self.steps[0].failed:
             return None
         if self.recovered_by is not None:
@@ -97,6 +120,8 @@ def call_chain(call: Call) -> Chain:
     if last not in call.sent:
         stopped = "no_time" if last["not_sent"] == "no_time" else "stopped"
     chain = Chain("exchange", call.partner, call.start, steps, len(call.attempts) - len(steps), stopped)
+    chain.unshown, chain.hidden, chain.uncounted = call.unshown, call.hidden, call.uncounted
+    chain.told = 1 if call.hidden else None
     for notice in call.notices:
         if notice.kind == "win" and notice.first and notice.price is not None and notice.currency is not None:
             known = chain.revenue.get(notice.currency, Decimal(0))
@@ -106,7 +131,16 @@ def call_chain(call: Call) -> Chain:
 
 def order_chain(order: Order) -> Chain:
     steps = [Step(row["ts"], trigger(row), int(is_accepted(row)), row["latency_ms"]) for row in order.attempts]
-    return Chain("postback", order.partner, order.start, steps)
+    return Chain(
+        "postback",
+        order.partner,
+        order.start,
+        steps,
+        told=order.untold if order.hidden else None,
+        hidden=order.hidden,
+        uncounted=order.hidden and order.untold != len(steps) - 1,
+        undecided=order.untold is not None and not order.accepted,
+    )
 
 
 def chains(model: Model) -> list[Chain]:
@@ -125,17 +159,19 @@ def unknown_bidders(model: Model) -> set[str]:
 
 
 def calls(model: Model, selection: Selection) -> list[Row]:
-    groups: dict[tuple[str, str], list[Chain]] = {}
+    groups: dict[tuple[str, str | None], list[Chain]] = {}
     for chain in selected(model, selection):
         groups.setdefault((chain.stream, chain.partner), []).append(chain)
     return ordered((_calls_row(*key, group) for key, group in groups.items()), "stream", "partner")
 
 
-def _calls_row(stream: str, partner: str, group: list[Chain]) -> Row:
-    sent = [chain for chain in group if chain.steps]
+def _calls_row(stream: str, partner: str | None, group: list[Chain]) -> Row:
+    sent = [chain for chain in group if chain.attempts]
+    attempts = sum(chain.attempts for chain in sent)
+    hidden, uncounted = any(chain.hidden for chain in group), any(chain.uncounted for chain in group)
     steps = [step for chain in sent for step in chain.steps]
     judged = [step for step in steps if not step.cancelled]
-    judged_calls = [chain for chain in sent if not all(step.cancelled for step in chain.steps)]
+    judged_calls = [chain for chain in sent if chain.attempts > chain.cancelled]
     retries = [retry for chain in sent for retry in chain.retries()]
     late = [retry.step.late for retry in retries if retry.step.late is not None]
     return {
@@ -143,16 +179,16 @@ def _calls_row(stream: str, partner: str, group: list[Chain]) -> Row:
         "partner": partner,
         "calls": len(group),
         "calls_sent": len(sent),
-        "attempts_sent": len(steps),
+        "attempts_sent": None if uncounted else attempts,
         "not_sent": sum(chain.not_sent for chain in group),
-        "retries": len(steps) - len(sent),
-        "actual_success": ratio(sum(step.rank > 0 for step in judged), len(judged)),
-        "effective_success": ratio(
-            sum(any(step.rank > 0 for step in chain.steps) for chain in judged_calls), len(judged_calls)
-        ),
-        "amplification": ratio(len(steps), len(sent)),
-        "retried": sum(any(True for _ in chain.retries()) for chain in sent),
-        "recovered": sum(chain.recovered_by is not None for chain in sent),
+        "retries": None if uncounted else attempts - len(sent),
+        "actual_success": None if hidden else ratio(sum(step.rank > 0 for step in judged), len(judged)),
+        "effective_success": None
+        if any(chain.undecided for chain in group)
+        else ratio(sum(any(step.rank > 0 for step in chain.steps) for chain in judged_calls), len(judged_calls)),
+        "amplification": None if uncounted else ratio(attempts, len(sent)),
+        "retried": None if uncounted else sum(chain.retried for chain in sent),
+        "recovered": None if hidden else sum(chain.recovered_by is not None for chain in sent),
         "late_retries": sum(late) if late else None,
         "late_checked": len(late),
     }
@@ -160,7 +196,7 @@ def _calls_row(stream: str, partner: str, group: list[Chain]) -> Row:
 
 def retries(model: Model, selection: Selection) -> list[Row]:
     unknown = unknown_bidders(model)
-    groups: dict[tuple[str, str, str, int], list[Retry]] = {}
+    groups: dict[tuple[str, str | None, str, int], list[Retry]] = {}
     for chain in selected(model, selection):
         for retry in chain.retries():
             key = (chain.stream, chain.partner, retry.trigger.outcome, retry.number)

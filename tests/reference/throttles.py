@@ -9,7 +9,7 @@ from .selection import Selection, ordered
 from .values import wait_us
 
 SECOND = 1_000_000
-Group = tuple[str, str, str | None]
+Group = tuple[str, str | None, str | None]
 """(stream, key, endpoint): who is asked to wait, and where."""
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from .calls import Model
 from .lines import Row
+from .orders import trigger
 from .selection import Selection, ordered
 from .values import iso
 
@@ -12,7 +13,7 @@ PER_ADDRESS = ("exchange", "/r/", "/p/")
 
 @dataclass
 class Window:
-    key: str
+    key: str | None
     endpoint: str | None
     window_s: int
     start: int
@@ -30,19 +31,22 @@ class Window:
         return None if "/r/" in endpoint or "/p/" in endpoint else 600
 
 
-def limited_key(postback: Row) -> str:
+def limited_key(postback: Row) -> str | None:
     """Whom the limit is for: the address where the endpoint has limits of that kind, else the API key."""
     per_address = any(part in (postback["endpoint"] or "") for part in PER_ADDRESS)
-    return str(postback["client_hash"] if per_address and postback["client_hash"] is not None else postback["key_id"])
+    key: str | None = (
+        postback["client_hash"] if per_address and postback["client_hash"] is not None else postback["key_id"]
+    )
+    return key
 
 
 def read_windows(postbacks: list[Row]) -> list[Window]:
-    lengths: dict[tuple[str, str | None], int] = {}
+    lengths: dict[tuple[str | None, str | None], int] = {}
     for row in postbacks:
         if row["window_s"] is not None and row["window_s"] > 0:
             place = (limited_key(row), row["endpoint"])
             lengths[place] = max(lengths.get(place, 0), row["window_s"])
-    found: dict[tuple[str, str | None, int, int], Window] = {}
+    found: dict[tuple[str | None, str | None, int, int], Window] = {}
     for row in postbacks:
         key, endpoint = limited_key(row), row["endpoint"]
         known = row["window_s"] is not None and row["window_s"] > 0
@@ -65,13 +69,14 @@ def windows(model: Model, selection: Selection) -> list[Row]:
 
 def _row(window: Window) -> Row:
     requests, limit = len(window.postbacks), window.limit
+    untold = any(trigger(row) == "answered_unknown" for row in window.postbacks)
     return {
         "key": window.key,
         "endpoint": window.endpoint,
         "window_start": iso(window.start),
         "window_s": window.window_s,
         "requests": requests,
-        "limited": sum(row["http_status"] == 429 for row in window.postbacks),
+        "limited": None if untold else sum(row["http_status"] == 429 for row in window.postbacks),
         "limit": limit,
         "utilisation": requests / limit if limit else None,
     }

@@ -5,6 +5,7 @@ select
     ts,
     auction_id,
     attempt,
+    attempt_count,
     outcome,
     reason,
     http_status,

@@ -6,6 +6,7 @@ select
     outcome,
     http_status,
     error_code,
+    tenant,
     event_type,
     external_order_id,
     accepted,

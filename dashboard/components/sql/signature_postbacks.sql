@@ -20,7 +20,7 @@ judged as (
         from replay_rows
         group by all
     ) as replayed
-        on signed.key_id = replayed.key_id
+        on signed.key_id is not distinct from replayed.key_id
             and signed.signature_hash = replayed.signature_hash
             and x_us(signed.ts) = replayed.us
 )

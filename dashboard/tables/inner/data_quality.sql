@@ -35,15 +35,26 @@ notes as (
 ),
 
 posts as (
-    select coalesce(sum(postbacks), 0)::bigint as postbacks
+    select
+        coalesce(sum(postbacks), 0)::bigint as postbacks,
+        coalesce(sum(postbacks) filter (outcome = 'answered_unknown'), 0)::bigint as untold,
+        coalesce(sum(postbacks) filter (key_id is null), 0)::bigint as keyless
     from range_postbacks
+),
+
+seen as (
+    select
+        coalesce(sum(hidden), 0)::bigint as hidden,
+        coalesce(sum(uncounted), 0)::bigint as uncounted
+    from range_calls
+    where stream = 'exchange'
 )
 
 select
     listed.measure,
     listed.unit,
     listed.value
-from sums, tries, notes, posts, (
+from sums, tries, notes, posts, seen, (
     values
     ('loaded_files', 'files', sums.loads),
     ('refused_files', 'files', sums.loads_refused),
@@ -62,5 +73,9 @@ from sums, tries, notes, posts, (
     ('notice_duplicates', 'notices', notes.duplicates),
     ('notice_orphans', 'notices', notes.orphans),
     ('paid_notices_without_price', 'notices', notes.without_price),
-    ('postbacks', 'postbacks', posts.postbacks)
+    ('postbacks', 'postbacks', posts.postbacks),
+    ('calls_only_last_attempt_shown', 'calls', seen.hidden),
+    ('calls_without_attempt_count', 'calls', seen.uncounted),
+    ('postbacks_without_status', 'postbacks', posts.untold),
+    ('postbacks_without_key', 'postbacks', posts.keyless)
 ) as listed (measure, unit, value)

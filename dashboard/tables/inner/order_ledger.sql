@@ -12,7 +12,7 @@ with firsts as (
 newest as (
     select verdicts.*
     from order_verdicts as verdicts
-    inner join firsts using (state)
+    inner join firsts on verdicts.state is not distinct from firsts.state
     where call_us >= state_us or (beyond_day > 0 and call_us >= beyond_us)
 ),
 
@@ -27,7 +27,7 @@ posts as (
     from newest
     inner join later_postbacks as posts
         on newest.external_order_id = posts.external_order_id
-            and newest.tenant = coalesce(posts.tenant, posts.key_id)
+            and newest.tenant is not distinct from coalesce(posts.tenant, posts.key_id)
             and newest.event_type is not distinct from posts.event_type
     group by all
 )
@@ -46,7 +46,7 @@ select
     posts.paid.currency as currency
 from newest
 left join posts
-    on newest.tenant = posts.tenant
+    on newest.tenant is not distinct from posts.tenant
         and newest.event_type is not distinct from posts.event_type
         and newest.external_order_id = posts.external_order_id
-order by newest.call_us desc, newest.tenant, newest.event_type nulls first, newest.external_order_id
+order by newest.call_us desc, newest.tenant nulls first, newest.event_type nulls first, newest.external_order_id

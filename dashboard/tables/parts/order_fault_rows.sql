@@ -15,7 +15,7 @@ with found as (
         reuses.high_key
     from order_rows as placed
     left join order_reuses as reuses
-        on placed.tenant = reuses.tenant
+        on placed.tenant is not distinct from reuses.tenant
             and placed.event_type is not distinct from reuses.event_type
             and placed.external_order_id = reuses.external_order_id
     where

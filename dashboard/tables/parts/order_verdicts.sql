@@ -1,7 +1,9 @@
--- each order whose first postback lies in the range, with what became of it, judged on all data
+-- each order whose first postback lies in the range, with what became of it, judged on all data: unknown
+-- where a request up to the first acceptance has no known answer
 select
     placed.*,
     case
+        when hidden = 1 then null
         when accepted = 1 and earlier = 1 then 'accepted_earlier'
         when accepted = 1 and attempts_sent = 1 then 'accepted_first'
         when accepted = 1 then 'accepted_after_retry'

@@ -18,11 +18,21 @@ answers as (
     where outcome in ('bid', 'no_bid', 'answered_unknown')
 ),
 
+replies as (
+    select coalesce(bool_or(outcome <> 'answered_unknown'), true) as replied
+    from hour_postbacks
+),
+
+-- conversions are found by single clicks and orders
+kept as (
+    select whole from kept_facts
+),
+
 evident as (
     select
         *,
         (attempts and told) as bid
-    from names, answers
+    from names, answers, replies, kept
 )
 
 select
@@ -34,8 +44,9 @@ select
         when 'won' then attempts and won
         when 'billed' then attempts and billed
         when 'clicked' then attempts and clicked
-        when 'converted' then attempts and clicked and converted
+        when 'converted' then attempts and clicked and converted and replied and whole
         when 'postbacks' then postbacks
+        when 'replied' then postbacks and replied
     end as known
 from evident, (
     values
@@ -55,8 +66,8 @@ from evident, (
     ('auction', 6, 'clicked', 'clicked'),
     ('auction', 7, 'converted', 'converted'),
     ('postback', 1, 'received', 'postbacks'),
-    ('postback', 2, 'passed_limits', 'postbacks'),
-    ('postback', 3, 'authentic', 'postbacks'),
-    ('postback', 4, 'accepted', 'postbacks'),
-    ('postback', 5, 'unique', 'postbacks')
+    ('postback', 2, 'passed_limits', 'replied'),
+    ('postback', 3, 'authentic', 'replied'),
+    ('postback', 4, 'accepted', 'replied'),
+    ('postback', 5, 'unique', 'replied')
 ) as listed (funnel, position, stage, proof)

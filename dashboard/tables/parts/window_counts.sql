@@ -17,7 +17,9 @@ sized as (
         coalesce(keyed.own_s, widths.window_s, 60) as length_s
     from keyed
     left join window_widths as widths
-        on keyed.own_s is null and keyed.key = widths.key and keyed.endpoint is not distinct from widths.endpoint
+        on keyed.own_s is null
+            and keyed.key is not distinct from widths.key
+            and keyed.endpoint is not distinct from widths.endpoint
 ),
 
 placed as (
@@ -36,7 +38,9 @@ counted as (
         window_us,
         length_s as window_s,
         count(*)::bigint as requests,
-        count(*) filter (outcome = 'rate_limited')::bigint as limited,
+        case
+            when count(*) filter (outcome = 'answered_unknown') = 0 then count(*) filter (outcome = 'rate_limited')
+        end::bigint as limited,
         max("limit") as logged_limit,
         bool_or(mine) as mine
     from placed

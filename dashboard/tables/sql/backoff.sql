@@ -1,23 +1,16 @@
 -- How senders wait before they try again: one row per stream and key. The delays of each retry number, boiled down to
 -- 64 of them at even ranks, and how many retries share a millisecond or begin a second or minute.
 --: step backoff
-with numbered as (
-    select stream, key, retry_no, count(*) as delays
-    from backoff_delays
-    group by all
-),
-
-ranked as (
+with ranked as (
     select
         stream,
         key,
         retry_no,
-        delays,
+        count(*) as delays,
         list(delay_ms order by delay_ms) as waits_ms
     from backoff_delays
-    inner join numbered using (stream, key, retry_no)
-    where delays <= 64
     group by all
+    having count(*) <= 64
     union all
     select
         stream,
@@ -32,13 +25,13 @@ ranked as (
 
 -- of senders with very many retries, those of some seconds will do, whole seconds chosen blindly
 looked_at as (
-    select stream, key, us, origin
-    from backoff_delays
+    select waits.stream, waits.key, waits.us, waits.origin
+    from backoff_delays as waits
     inner join (
-        select stream, key, ceil(sum(delays) / 20000)::bigint as lot
-        from numbered
+        select stream, key, ceil(count(*) / 20000)::bigint as lot
+        from backoff_delays
         group by all
-    ) using (stream, key)
+    ) as lots on waits.stream = lots.stream and waits.key is not distinct from lots.key
     where hash(x_idiv(us, 1000000)) % lot = 0
 ),
 
@@ -105,8 +98,8 @@ clocks as (
 )
 
 select
-    stream,
-    key,
+    ranked.stream,
+    ranked.key,
     sum(delays)::bigint as delays,
     list({'retry_no': retry_no, 'delays': delays, 'waits_ms': waits_ms} order by retry_no) as by_retry_no,
     any_value(resolution_ms) as resolution_ms,
@@ -115,11 +108,13 @@ select
     coalesce(any_value(seconds), 0) as seconds,
     coalesce(any_value(second_edges), 0) as second_edges,
     coalesce(any_value(minutes), 0) as minutes,
-    coalesce(any_value(minute_edges), 0) as minute_edges
+    coalesce(any_value(minute_edges), 0) as minute_edges,
+    any_value(whole) as whole
 from ranked
-left join crowds using (stream, key)
-left join seconds using (stream, key)
-left join minutes using (stream, key)
-inner join clocks using (stream, key)
-group by stream, key
-order by stream, key
+cross join kept_facts
+left join crowds on ranked.stream = crowds.stream and ranked.key is not distinct from crowds.key
+left join seconds on ranked.stream = seconds.stream and ranked.key is not distinct from seconds.key
+left join minutes on ranked.stream = minutes.stream and ranked.key is not distinct from minutes.key
+inner join clocks on ranked.stream = clocks.stream and ranked.key is not distinct from clocks.key
+group by ranked.stream, ranked.key
+order by ranked.stream, ranked.key

@@ -1,4 +1,5 @@
--- What became of calls whose original failed: one row per stream, partner and fate.
+-- What became of calls whose original failed: one row per stream, partner and fate. It is unknown of calls of which the
+-- log does not show the original.
 --: series
 with counted as (
     select
@@ -23,6 +24,6 @@ order by
     /*at*/
     stream,
     partner,
-    list_position(['not_retried', 'exhausted', 'stopped', 'no_time'], fate) nulls first,
+    list_position(['not_retried', 'exhausted', 'stopped', 'no_time', 'unknown'], fate) nulls first,
     length(fate),
     fate

@@ -1,4 +1,5 @@
--- How often requests were answered 429: one row per stream, partner (the key of postbacks) and endpoint.
+-- How often requests were answered 429: one row per stream, partner (the key of postbacks) and endpoint. Where the log
+-- tells no status of some of them, that is unknown.
 --: series
 with answers as (
     select
@@ -27,7 +28,10 @@ select
     partner,
     endpoint,
     sum(n)::bigint as requests,
-    coalesce(sum(n) filter (outcome = 'rate_limited'), 0)::bigint as limited,
+    case
+        when coalesce(sum(n) filter (stream = 'postback' and outcome = 'answered_unknown'), 0) = 0
+            then coalesce(sum(n) filter (outcome = 'rate_limited'), 0)
+    end::bigint as limited,
     limited::double / requests::double as rate
 from answers
 group by all

@@ -1,6 +1,24 @@
 -- Signed requests: one row per key, with the skew between a sender's clock and ours. What the log has no column for is
--- unknown.
-with signed as (
+-- unknown, and so is all but their number where some of the range's postbacks are not kept.
+with known as (
+    select
+        stale_known and whole as stale_known,
+        replayed_known and whole as replayed_known,
+        whole
+    from signature_evidence
+    cross join kept_facts
+),
+
+received as (
+    select
+        key_id,
+        sum(postbacks)::bigint as requests
+    from range_postbacks
+    group by key_id
+    having sum(postbacks) > 0
+),
+
+signed as (
     select
         key_id,
         error_code,
@@ -11,7 +29,6 @@ with signed as (
 counted as (
     select
         key_id,
-        count(*)::bigint as requests,
         count(*) filter (skew_us > 300000000 or error_code = 'POSTBACK_STALE_TIMESTAMP')::bigint as stale,
         count(*) filter (error_code = 'POSTBACK_REPLAY')::bigint as replayed,
         quantile_disc(skew_us, [0.5, 0.99]) as skews_us
@@ -28,13 +45,14 @@ repeated as (
 )
 
 select
-    counted.key_id as key,
-    counted.requests,
+    received.key_id as key,
+    received.requests,
     case when stale_known then counted.stale end as stale,
     case when replayed_known then counted.replayed + coalesce(repeated.replayed, 0) end as replayed,
-    skews_us[1]::double / 1000000 as skew_p50_s,
-    skews_us[2]::double / 1000000 as skew_p99_s
-from counted
-cross join signature_evidence
-left join repeated using (key_id)
-order by counted.key_id
+    case when whole then skews_us[1]::double / 1000000 end as skew_p50_s,
+    case when whole then skews_us[2]::double / 1000000 end as skew_p99_s
+from received
+cross join known
+left join counted on received.key_id is not distinct from counted.key_id
+left join repeated on received.key_id is not distinct from repeated.key_id
+order by received.key_id

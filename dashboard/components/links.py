@@ -1,0 +1,87 @@
+"""Addresses of pages that can be kept and sent: what they show, in the range and zone in which it was looked at."""
+
+import shlex
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dashboard.components.data import Row
+from dashboard.components.view import View
+from dashboard.escape import plain
+from dashboard.text import visible
+from dashboard.texts import say
+
+KEPT = ("range", "from", "to", "partner", "zone")
+"""Filters that go with a link."""
+
+LONGEST_COMMAND = 300
+
+
+def address(view: View, page: str, **wanted: str | None) -> str:
+    """The address of a page below this one's, for the cell of a table; values that are None are left out."""
+    values = [(name, value) for name, value in wanted.items() if value is not None]
+    values += [(name, value) for name, listed in kept().items() for value in listed]
+    return f"{view.page(page).url_path}?{urlencode(values, errors='replace')}"
+
+
+def kept() -> dict[str, list[str]]:
+    """The filters of this page as its address tells them."""
+    return {name: listed for name in KEPT if (listed := st.query_params.get_all(name))}
+
+
+def auction(view: View, auction_id: object) -> str | None:
+    """The address of an auction."""
+    return None if auction_id is None else address(view, "auction", auction=str(auction_id))
+
+
+def order(view: View, row: Row) -> str | None:
+    """The address of the order that a row is about."""
+    return None if row["external_order_id"] is None else address(view, "order", **named(row))
+
+
+def named(row: Row) -> dict[str, str | None]:
+    """What names an order in an address: its id, tenant (the key where unknown) and event type."""
+    tenant = row.get("tenant") or row.get("key_id") or row.get("key")
+    return {"order": row["external_order_id"], "tenant": tenant, "event_type": row.get("event_type")}
+
+
+def to_auction(view: View, auction_id: str) -> None:
+    """A link to an auction."""
+    st.page_link(
+        view.page("auction"),
+        label=say("links.auction", auction=auction_id),
+        icon=":material/arrow_forward:",
+        query_params={"auction": auction_id, **kept()},
+    )
+
+
+def to_order(view: View, row: Row) -> None:
+    """A link to the order that a row is about, if it is about one."""
+    if row["external_order_id"] is None:
+        st.caption(say("links.no_order"))
+        return
+    wanted = {name: value for name, value in named(row).items() if value is not None}
+    st.page_link(
+        view.page("order"),
+        label=say("links.order", order=row["external_order_id"]),
+        icon=":material/arrow_forward:",
+        query_params={**wanted, **kept()},
+    )
+
+
+def to_partner(view: View, partner: str) -> None:
+    """A link to a partner's page."""
+    st.page_link(
+        view.page("partner"),
+        label=say("links.partner", partner=partner),
+        icon=":material/handshake:",
+        query_params={"name": plain(partner), **kept()},
+    )
+
+
+def command(text: str, table: str, option: str, wanted: str) -> None:
+    """The command that gives the same rows, to be copied; none for an id that no shell would take in one line."""
+    line = shlex.join(["retrylens", "show", table, option, wanted])
+    if len(line) <= LONGEST_COMMAND and line == visible(line):
+        st.caption(text)
+        st.code(line, language="shell")

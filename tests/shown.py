@@ -1,0 +1,51 @@
+"""A foreign format for tests: native events that may show only the last attempt of a call, lack a status or a key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from dashboard.snapshot import Snapshot, open_snapshot
+from ingest.formats.registry import native_format
+from ingest.load import Options, ingest
+from tests.loaded import Event
+
+UNKNOWN = {"postback": ["key_id", "http_status"]}
+
+
+def format_text() -> str:
+    """The format file: every native key feeds itself, but for bodies."""
+    events = {
+        event: [field.key for field in relation.fields if field.key not in ("body", "dealid")]
+        for relation in native_format().foreign_relations
+        for event in relation.events
+    }
+    columns = sorted({"event"} | {key for keys in events.values() for key in keys})
+    parts = ['name = "shown"', 'title = "Native events that may hide a part"', "[split]", 'kind = "json"']
+    parts += ["[split.columns]", *(f'"{key}" = "{key}"' for key in columns), "[recognise]", 'keys = [["event", "ts"]]']
+    for event, keys in events.items():
+        parts += ["[[rows]]", f'event = "{event}"', f"when = \"event = '{event}'\""]
+        parts += [f"unknown = {json.dumps(UNKNOWN[event])}"] if event in UNKNOWN else []
+        parts += ["[rows.columns]", *(f"{key} = '\"{key}\"'" for key in keys)]
+    return "\n".join(parts) + "\n"
+
+
+def write_format(folder: Path) -> Path:
+    """The format file in a folder."""
+    path = folder / "shown.toml"
+    path.write_text(format_text(), encoding="utf-8")
+    return path
+
+
+def load_shown(folder: Path, events: Iterable[Event]) -> Path:
+    """A warehouse in `folder` that holds `events`, read as this format."""
+    log = folder / "log.jsonl"
+    log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    ingest([str(log)], folder / "warehouse", Options(format=str(write_format(folder))))
+    return folder / "warehouse"
+
+
+def opened_shown(folder: Path, events: Iterable[Event]) -> Snapshot:
+    """The snapshot of a warehouse that holds `events`."""
+    return open_snapshot(load_shown(folder, events))
