@@ -21,8 +21,8 @@ from ingest.dictionary import load_outcomes
 from ingest.errors import InputError, Refused
 from ingest.facts.store import write_facts
 from ingest.flag_history import update_history
-from ingest.formats.registry import guess, guess_columns, list_formats, load_format, open_as
-from ingest.formats.spec import Format, State
+from ingest.formats.registry import guess, guess_columns, load_format, native_format, open_as
+from ingest.formats.spec import AnyFormat, Foreign, State
 from ingest.keep import drop_days, horizon, reject_old
 from ingest.models.build import Build
 from ingest.models.empty import write_empty
@@ -34,6 +34,7 @@ from ingest.report import FileReport, RunReport
 from ingest.rows.cells import whole_records
 from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.parquet import parquet_columns
+from ingest.rows.raw import whole_documents
 from ingest.settings import STORED, Settings, load_settings
 from ingest.snapshot.current import SCHEMA_VERSION, read_state
 from ingest.snapshot.current import State as Published
@@ -42,6 +43,8 @@ from ingest.snapshot.publish import Publication, publish
 from ingest.snapshot.sweep import sweep
 from ingest.sources import FileState, Found, Known, Limits, Reading, Tail, discover, file_state, last_line_end
 
+#: Where the last complete record ends, for splits whose records are no lines.
+CUTS = {"csv": whole_records, "document": whole_documents}
 #: Names of `evidence` with the staged rows that prove them.
 EVIDENCE = {
     "attempts": "select 1 from stage_attempts",
@@ -149,7 +152,7 @@ class _Run:
         warehouse: Path,
         state: Published,
         settings: Settings,
-        given: Format | None,
+        given: AnyFormat | None,
         options: Options,
         meter: Meter,
     ) -> None:
@@ -164,7 +167,7 @@ class _Run:
         self.con = engine(tmp)
         generation = f"{state.generation + 1:08d}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.parts = Parts(self.con, warehouse, generation, state.parts, state.facts_from_us)
-        self.loader = RowLoader(self.con, tmp, zone=options.zone, want_hashes=options.dedup)
+        self.loader = RowLoader(self.con, zone=options.zone, want_hashes=options.dedup)
 
     def read_all(self, found: Sequence[Found], patience: Patience | None) -> list[FileReport]:
         """Stage the files; with `patience` the reports of those that gave something, and of newly refused ones."""
@@ -199,7 +202,7 @@ class _Run:
     def _lines(self, reading: Reading, report: FileReport) -> None:
         tail: Tail = "taken"
         fmt, state = self._format(reading)
-        for segment in reading.segments(whole_records if state.split == "csv" else last_line_end):
+        for segment in reading.segments(CUTS.get(state.split, last_line_end)):
             report.format = fmt.name
             data, first_line, offset = segment.data, segment.first_line, segment.offset
             if offset < state.header_bytes:
@@ -223,7 +226,9 @@ class _Run:
 
     def _parquet(self, reading: Reading, report: FileReport) -> None:
         if reading.status != "unchanged" and reading.path is not None:
-            fmt = self.given or guess_columns(parquet_columns(self.con, reading.path))[0]
+            fmt = self.given or guess_columns(parquet_columns(self.con, reading.path))
+            if isinstance(fmt, Foreign):
+                raise Refused(f"is Parquet, which the format {fmt.name} is not read from")
             report.format = fmt.name
             counts = self.loader.load_parquet(fmt, reading.path, file_no=report.number)
             self._count(report, counts, reading.path.stat().st_size)
@@ -231,11 +236,11 @@ class _Run:
             self._some_facts(report)
         report.status = "unchanged" if reading.commit() == "unchanged" else "loaded"
 
-    def _format(self, reading: Reading) -> tuple[Format, State]:
+    def _format(self, reading: Reading) -> tuple[AnyFormat, State]:
         """The format of a file and how it is read; one that holds nothing but blanks is of any."""
         if self.given is not None and reading.head.strip():
             return self.given, open_as(self.given, reading.head)
-        return guess(reading.head) or (self.given or list_formats()[0], State("json"))
+        return guess(reading.head) or (self.given or native_format(), State("json"))
 
     def _count(self, report: FileReport, counts: Counts, size: int) -> None:
         report.lines += counts.lines
@@ -312,7 +317,8 @@ class _Run:
             for name, sql in EVIDENCE.items()
         }
         loads = [report.load_row(self.state.next_load + report.number) for report in files]
-        return Publication(self.settings, evidence, self._streams(), self.known.rows(), loads)
+        known, gone = self.known.changes()
+        return Publication(self.settings, evidence, self._streams(), known, gone, loads)
 
     def _streams(self) -> dict[str, tuple[int, int]]:
         streams = dict(self.state.streams)
@@ -353,7 +359,7 @@ class _Run:
 
 def engine(tmp: Path) -> duckdb.DuckDBPyConnection:
     """The engine of a load: in memory, spilling to `tmp`, UTC, with the models' functions and outcomes."""
-    con = duckdb.connect(config={"memory_limit": "1GB", "temp_directory": str(tmp / "spill")})
+    con = duckdb.connect(config={"memory_limit": "700MB", "temp_directory": str(tmp / "spill")})
     con.execute("set TimeZone = 'UTC'; set autoinstall_known_extensions = false; set enable_progress_bar = false")
     con.execute(model_sql("functions"))
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")

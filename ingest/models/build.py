@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from ingest.facts.columns import COLUMNS
-from ingest.models.parts import Parts, quote, quote_name, scan
+from ingest.models.parts import Parts, quote_name, scan
 from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, Cube, Keyed, model_sql
+from ingest.models.slices import Slices
 from ingest.settings import Settings
 from ingest.states import States
 
-#: Facts that a keyed pass takes at once: what its steps hold in memory goes with them.
-SLICE_ROWS = 600_000
+#: Facts from which on a keyed pass goes by slices, and writes its rows beside the old ones instead of among them.
+LARGE_ROWS = 100_000
 
 #: The hour of a fact.
 _HOUR = f"epoch_us(ts) // {HOUR_US} * {HOUR_US}"
@@ -101,14 +102,13 @@ class Build:
         self.con.execute(f"set search_path = '{keyed.name},main'")
         if also or any(self._count(f"main.stage_{relation}") for relation in keyed.keys):
             self._touch(keyed, also)
-            self._inputs(keyed)
-            slices = self._slices(keyed)
-            if slices == 1:
-                self._steps(keyed)
+            if keyed.sliced_by is not None and self._facts_of(keyed) > LARGE_ROWS:
+                self._sliced(keyed)
             else:
-                self._sliced(keyed, slices)
-            for relation in keyed.stored:
-                self._replace(keyed, relation)
+                self._inputs(keyed)
+                self._steps(keyed)
+                for relation in keyed.stored:
+                    self._replace(keyed, relation)
         self.con.execute("set search_path = 'main'")
         self.con.execute(f"drop schema {keyed.name} cascade")
 
@@ -116,34 +116,27 @@ class Build:
         for step in keyed.steps:
             self.con.execute(f"create or replace table {keyed.name}.{step} as {model_sql(step)}")
 
-    def _slices(self, keyed: Keyed) -> int:
-        """In how many slices of its keys a pass is worked out: each of about SLICE_ROWS facts."""
-        if keyed.sliced_by is None:
-            return 1
-        return -(-sum(self._count(f"{keyed.name}.{relation}") for relation in keyed.keys) // SLICE_ROWS) or 1
+    def _facts_of(self, keyed: Keyed) -> int:
+        """About how many facts a pass takes: the new ones, or as many as keys are touched."""
+        touched = self._count(f"{keyed.name}.touched")
+        return max(touched, sum(self._count(f"main.stage_{relation}") for relation in keyed.keys))
 
-    def _sliced(self, keyed: Keyed, slices: int) -> None:
-        """The steps over one slice of the keys after another; what they store gathers in files."""
-        folder = self.parts.root / "tmp" / f"{keyed.name}-{self.parts.generation}"
-        folder.mkdir(parents=True)
-        for relation in keyed.keys:
-            kind = "view" if self.first else "table"
-            self.con.execute(f"alter {kind} {keyed.name}.{relation} rename to whole_{relation}")
-        for number in range(slices):
-            for relation in keyed.keys:
-                self.con.execute(
-                    f"create or replace view {keyed.name}.{relation} as select * from {keyed.name}.whole_{relation}"
-                    f" where hash({keyed.sliced_by}) % {slices} = {number}"
-                )
-            self._steps(keyed)
-            for relation in keyed.stored:
-                path = quote(str(folder / f"{relation}-{number}.parquet"))
-                self.con.execute(f"copy {keyed.name}.{relation} to {path} (format parquet)")
-        for step in keyed.steps:
-            self.con.execute(f"drop table {keyed.name}.{step}")
+    def _sliced(self, keyed: Keyed) -> None:
+        """A large pass: its rows are written slice by slice."""
+        keyed_facts, lone_facts = {}, {}
+        for relation, keys in keyed.keys.items():
+            columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
+            keyed_facts[relation] = f"select {columns} from {self._facts(relation)}"
+            if not self.first:
+                same = " and ".join(f"{sql} is not distinct from touched.key_{name}" for name, sql in keys.items())
+                keyed_facts[relation] += f" semi join {keyed.name}.touched on {same}"
+            lone_facts[relation] = f"select {columns} from main.stage_{relation} where {keys[keyed.needed]} is null"
+        slices = Slices(self.parts, keyed, keyed_facts, lone_facts)
+        slices.run()
         for relation in keyed.stored:
-            every = quote(str(folder / f"{relation}-*.parquet"))
-            self.con.execute(f"create view {keyed.name}.{relation} as select * from read_parquet({every})")
+            hours = slices.store(relation, self._old_hours(keyed, relation), self._keep(keyed))
+            self.touched[relation] = self.touched.get(relation, set()) | hours
+        slices.close()
 
     def _touch(self, keyed: Keyed, also: Sequence[str]) -> None:
         picked = []
@@ -189,20 +182,23 @@ class Build:
         if keyed.beside and not self.first:
             ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"
             fresh += f" where {keyed.needed} is null or {ours}"
-        hours = self._hours(f"select distinct hour_us from ({fresh})")
-        same = " and ".join(f"old.{name} is not distinct from touched.key_{name}" for name in keyed.columns)
-        old = self.parts.of(relation)
-        if old:
-            hours |= self._hours(
-                f"select distinct hour_us from {scan(self.parts.root, old)} as old semi join touched on {same}"
-            )
-        self.parts.rewrite(
-            relation,
-            hours,
-            fresh=fresh,
-            keep=f"not exists (select 1 from {keyed.name}.touched where {same})",
-        )
+        hours = self._hours(f"select distinct hour_us from ({fresh})") | self._old_hours(keyed, relation)
+        self.parts.rewrite(relation, hours, fresh=fresh, keep=self._keep(keyed))
         self.touched[relation] = self.touched.get(relation, set()) | hours
+
+    def _old_hours(self, keyed: Keyed, relation: str) -> set[int]:
+        """The hours in which rows of touched keys stand."""
+        old = self.parts.of(relation)
+        if not old:
+            return set()
+        return self._hours(
+            f"select distinct hour_us from {scan(self.parts.root, old)} as old"
+            f" semi join {keyed.name}.touched on {_same_key(keyed)}"
+        )
+
+    def _keep(self, keyed: Keyed) -> str:
+        """The condition that a row `old` is not of a touched key."""
+        return f"not exists (select 1 from {keyed.name}.touched where {_same_key(keyed)})"
 
     def _hourly(self) -> None:
         """Models of the attempts of an hour, for the hours of the staged attempts."""
@@ -294,6 +290,10 @@ class Build:
     def _count(self, relation: str) -> int:
         row = self.con.execute(f"select count(*) from {relation}").fetchone()
         return int(row[0]) if row else 0
+
+
+def _same_key(keyed: Keyed) -> str:
+    return " and ".join(f"old.{name} is not distinct from touched.key_{name}" for name in keyed.columns)
 
 
 def _listed(hours: Iterable[int]) -> str:

@@ -46,7 +46,8 @@ class Part:
     """One Parquet file of a relation.
 
     `path` is relative to the warehouse; `lo_us`..`hi_us` bound its rows in time (inclusive); `unit_us` and
-    `span_us` name the day or hour that it holds alone (facts, which only ever grow, have a span of 0). `size` in bytes
+    `span_us` name the day or hour that it holds alone, or hours of one day that others may hold rows of too (facts,
+    which only ever grow, have a span of 0). `size` in bytes
     and `digest` tell the file as it was written; a part that no snapshot names yet may lack them.
     """
 
@@ -59,6 +60,12 @@ class Part:
     span_us: int = 0
     size: int = 0
     digest: str = ""
+
+    def holds(self, hours: set[int]) -> bool:
+        """Whether one of `hours` lies in its unit."""
+        if self.span_us <= HOUR_US:
+            return self.unit_us in hours
+        return any(self.unit_us <= hour < self.unit_us + self.span_us for hour in hours)
 
 
 def quote(text: str) -> str:
@@ -76,6 +83,17 @@ def scan(root: Path, parts: Iterable[Part]) -> str:
     return (
         "read_parquet([" + ", ".join(quote(str(root / part.path)) for part in parts) + "], hive_partitioning = false)"
     )
+
+
+def spanned_by(hours: set[int], parts: Sequence[Part]) -> tuple[set[int], list[Part]]:
+    """Those of `parts` that hold some of `hours`, or of the hours that such a one holds too; with all of the hours."""
+    hours, waiting, found = set(hours), list(parts), []
+    while holding := [part for part in waiting if part.holds(hours)]:
+        waiting = [part for part in waiting if part not in holding]
+        found += holding
+        for part in holding:
+            hours.update(range(part.unit_us, part.unit_us + part.span_us, HOUR_US))
+    return hours, found
 
 
 class Parts:
@@ -130,11 +148,7 @@ class Parts:
 
     def covering(self, relation: str, hours: set[int]) -> list[Part]:
         """Parts of `relation` whose unit overlaps one of `hours`."""
-        return [
-            part
-            for part in self.of(relation)
-            if any(part.unit_us <= hour < part.unit_us + part.span_us for hour in hours)
-        ]
+        return [part for part in self.of(relation) if part.holds(hours)]
 
     def rewrite(
         self, relation: str, hours: set[int], fresh: str, keep: str, hour: str = "hour_us", *, by_day: bool = False
@@ -153,9 +167,13 @@ class Parts:
         old = ""
         if replaced:
             old = f"select * from {scan(self.root, replaced)} as old where {keep} union all by name "
+        self.set_aside(relation, replaced)
+        self._copy(relation, units, f"{old}select * from ({fresh})", hour)
+
+    def set_aside(self, relation: str, replaced: Iterable[Part]) -> None:
+        """Let `replaced` be no parts of `relation` any more; their files stay."""
         gone = {part.path for part in replaced}
         self._parts[relation] = [part for part in self._parts.get(relation, []) if part.path not in gone]
-        self._copy(relation, units, f"{old}select * from ({fresh})", hour)
 
     def replace(self, relation: str, rows: str) -> None:
         """Let the select `rows` stand for all of `relation`, in one part."""
@@ -183,12 +201,10 @@ class Parts:
             if is_small and (by_day or is_whole or len(touched) > HOURS_APART):
                 units[day] = DAY_US
                 replaced += present
-            elif is_whole:  # once: from then on a load writes the hours that it touches
-                units.update(dict.fromkeys(range(day, day + DAY_US, HOUR_US), HOUR_US))
-                replaced += present
-            else:
-                units.update(dict.fromkeys(touched, HOUR_US))
-                replaced += [part for part in present if part.unit_us in touched]
+            else:  # a part of many hours goes by the hour from then on
+                spanned, gone = spanned_by(touched, present)
+                units.update(dict.fromkeys(spanned, HOUR_US))
+                replaced += gone
         return units, replaced
 
     def _copy(self, relation: str, units: dict[int, int], rows: str, hour: str) -> None:

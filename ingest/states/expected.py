@@ -14,16 +14,19 @@ import pyarrow as pa
 
 from ingest.models.relations import HOUR_US
 from ingest.states.breaker import CLOSED, HALF_OPEN, OPEN, Attempts, Flags, Micros, Run
-from ingest.states.columns import STATES, names_sql
-from ingest.states.scope import SLICE_ROWS, between, in_order
+from ingest.states.columns import names_sql
+from ingest.states.scope import SLICE_ROWS, between, in_order, integers
 from ingest.states.walk import Walk
 
 #: Attempts that the breaker looks at: sent, and not given up by the caller.
 SEEN = "outcome in (select outcome from outcomes where grp in ('answered', 'failure'))"
 FAILED = "outcome in (select outcome from outcomes where grp = 'failure')"
 
-#: partner, hour_us, place, state, from_us, until_us, attempts, failures, blocked
-Piece = tuple[str, int, int, str, int, int | None, int, int, int]
+STATES = (CLOSED, OPEN, HALF_OPEN)
+#: Columns of a piece: partner and state by number, `until_us` NEVER where there is none.
+COLUMNS = ("who", "hour_us", "place", "state_no", "from_us", "until_us", "attempts", "failures", "blocked")
+NEVER = -1
+Piece = tuple[int, int, int, int, int, int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,13 @@ class Expected(Walk):
 
     def _insert(self, pieces: pa.Table) -> None:
         con = self.scope.con
+        states = ", ".join(f"'{state}'" for state in STATES)
         con.register("state_pieces", pieces)
-        con.execute(f"insert into states.fresh_{self.stored} select {names_sql(self.stored)} from state_pieces")
+        con.execute(
+            f"insert into states.fresh_{self.stored} select {names_sql(self.stored)} from (select * replace"
+            f" (nullif(until_us, {NEVER}) as until_us), [{states}][state_no + 1] as state"
+            " from state_pieces inner join states.who using (who))"
+        )
         con.unregister("state_pieces")
 
 
@@ -151,20 +159,17 @@ class _Chunk:
         failures = np.add.reduceat(self.failed, edges, dtype=np.int64)
         keep = ~np.isin(who, self.opening)
         since = np.array([start.since for start in self.starts])
-        rows = int(np.count_nonzero(keep))
-        zeros = np.zeros(rows, np.int64)
-        return pa.table(
-            {
-                "partner": pa.array(self.partners).take(pa.array(who[keep])),
-                "hour_us": hour[edges][keep] * HOUR_US,
-                "place": zeros,
-                "state": pa.array([CLOSED]).take(pa.array(zeros)),
-                "from_us": since[who[keep]],
-                "until_us": pa.nulls(rows, pa.int64()),
-                "attempts": counts[keep],
-                "failures": failures[keep],
-                "blocked": zeros,
-            }
+        zeros = np.zeros(int(np.count_nonzero(keep)), np.int64)
+        return integers(
+            who=who[keep],
+            hour_us=hour[edges][keep] * HOUR_US,
+            place=zeros,
+            state_no=zeros + STATES.index(CLOSED),
+            from_us=since[who[keep]],
+            until_us=zeros + NEVER,
+            attempts=counts[keep],
+            failures=failures[keep],
+            blocked=zeros,
         )
 
     def cut_pieces(self) -> Iterator[Piece]:
@@ -173,7 +178,7 @@ class _Chunk:
             attempts, before = self._attempts(who, failed)
             start = self.starts[who]
             runs = attempts.replay(before, start.state, start.since)
-            yield from _pieces(self.partners[who], attempts, before, runs)
+            yield from _pieces(who, attempts, before, runs)
 
     def _in_order(self) -> Iterator[tuple[int, Flags]]:
         """The partners of `opening` with their failures in the true order of attempts."""
@@ -182,7 +187,7 @@ class _Chunk:
         mixed &= np.isin(self.who, self.opening)
         failed = self.failed.copy()
         if mixed.any():
-            ties = pa.table({"who": self.who[mixed], "us": self.us[mixed]})
+            ties = integers(who=self.who[mixed], us=self.us[mixed])
             con = self.walk.scope.con
             con.register("state_ties", ties)
             true = self.walk.scope.arrays(
@@ -215,7 +220,7 @@ def _slices(counts: list[tuple[str, int]]) -> Iterator[list[str]]:
         yield partners
 
 
-def _pieces(partner: str, attempts: Attempts, before: int, runs: list[Run]) -> Iterator[Piece]:
+def _pieces(who: int, attempts: Attempts, before: int, runs: list[Run]) -> Iterator[Piece]:
     """The runs cut by hour; an interval has a piece in the hour in which it began, be it without rows."""
     hours = attempts.us // HOUR_US * HOUR_US
     edges = (np.flatnonzero(np.diff(hours[before:])) + before + 1).tolist()
@@ -227,19 +232,14 @@ def _pieces(partner: str, attempts: Attempts, before: int, runs: list[Run]) -> I
         born = int(hours[start - 1]) if number and state != HALF_OPEN else None
         if born is not None and (not spans or spans[0][0] != born):
             spans.insert(0, (born, start, start))
-        until = since + attempts.breaker.open_us if state == OPEN else None
+        until = since + attempts.breaker.open_us if state == OPEN else NEVER
         for hour, lo, hi in spans:
             place = places[hour] = places.get(hour, -1) + 1
             blocked = hi - lo if state == OPEN else 0
-            yield partner, hour, place, state, since, until, hi - lo, int(failures[hi] - failures[lo]), blocked
+            lost = int(failures[hi] - failures[lo])
+            yield who, hour, place, STATES.index(state), since, until, hi - lo, lost, blocked
 
 
 def _table(pieces: Iterator[Piece]) -> pa.Table:
-    columns = list(zip(*pieces, strict=True)) or [()] * len(STATES["expected_pieces"])
-    kinds = {"VARCHAR": pa.string(), "BIGINT": pa.int64()}
-    return pa.table(
-        {
-            name: pa.array(column, kinds[kind])
-            for (name, kind), column in zip(STATES["expected_pieces"], columns, strict=True)
-        }
-    )
+    rows = np.array(list(pieces), np.int64).reshape(-1, len(COLUMNS))
+    return integers(**{name: rows[:, place] for place, name in enumerate(COLUMNS)})

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.models.relations import HOUR_US
-from ingest.states.scope import in_order
+from ingest.states.scope import in_order, integers
 
 #: A time after all others, and a bound of durations that can still be added to one (microseconds).
 NEVER_US = 10**17
@@ -71,7 +71,7 @@ class Questions:
 
     def table(self) -> pa.Table:
         """gid, ends_us, next_us."""
-        return pa.table({"gid": self.gid, "ends_us": self.ends_us, "next_us": self.next_us})
+        return integers(gid=self.gid, ends_us=self.ends_us, next_us=self.next_us)
 
 
 class Windows:
@@ -100,4 +100,4 @@ class Windows:
             us = requests.us[lo:hi]
             place = np.searchsorted(self.ends_us[first:last], us) - 1
             found[lo:hi] = (place >= 0) & (self.reach_us[first:last][place] > us)
-        return pa.table({"gid": requests.gid[found], "us": requests.us[found]})
+        return integers(gid=requests.gid[found], us=requests.us[found])

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ingest.models.parts import Part, Parts, scan
@@ -121,6 +122,15 @@ def in_order(group: NDArray[np.int64], value: NDArray[np.int64]) -> tuple[NDArra
         return packed >> 53, packed & ((1 << 53) - 1)
     order = np.lexsort((value, group))
     return group[order], value[order]
+
+
+def integers(**columns: NDArray[np.int64]) -> pa.Table:
+    """A table of whole numbers; to make it of arrays that pyarrow has to look at, it would import pandas."""
+    arrays = [
+        pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+        for values in columns.values()
+    ]
+    return pa.Table.from_arrays(arrays, names=list(columns))
 
 
 def between(relation: str, lo_us: int, hi_us: int) -> str:

@@ -75,7 +75,7 @@ POSTBACK = Stream(
     },
     sent="true",
     calls="orders",
-    same_call="calls.external_order_id = asked.external_order_id and calls.tenant = asked.tenant"
+    same_call="calls.external_order_id = asked.external_order_id and calls.tenant is not distinct from asked.tenant"
     " and calls.event_type is not distinct from asked.event_type",
 )
 
@@ -159,7 +159,8 @@ class Throttles:
     def _asked(self, columns: str, where: str = "true") -> dict[str, NDArray[Any]]:
         return self.scope.arrays(
             f"select distinct gid, {columns} from states.asking inner join states.groups"
-            f" on asking.key = groups.key and asking.endpoint is not distinct from groups.endpoint where {where}"
+            " on asking.key is not distinct from groups.key"
+            f" and asking.endpoint is not distinct from groups.endpoint where {where}"
         )
 
     def _questions(self) -> Questions:
@@ -172,7 +173,8 @@ class Throttles:
         data = self.scope.arrays(
             f"select gid, us from (select {self._columns} from {rows} where {self.stream.sent}) as requests"
             " inner join states.groups"
-            f" on requests.key = groups.key and requests.endpoint is not distinct from groups.endpoint where {which}"
+            " on requests.key is not distinct from groups.key"
+            f" and requests.endpoint is not distinct from groups.endpoint where {which}"
         )
         return Requests(data["gid"], data["us"])
 
@@ -209,7 +211,7 @@ class Throttles:
             f"insert into states.{self.name}_wasted by name select '{self.name}' as stream, {hour_of('us')} as hour_us,"
             f" requests.* from (select {self._columns} from {rows} where {self.stream.sent}) as requests"
             " semi join (select key, endpoint, us from state_wasted inner join states.groups using (gid)) as wasted"
-            " on requests.us = wasted.us and requests.key = wasted.key"
+            " on requests.us = wasted.us and requests.key is not distinct from wasted.key"
             " and requests.endpoint is not distinct from wasted.endpoint"
         )
         con.unregister("state_wasted")
