@@ -53,7 +53,20 @@ if ! $(find_chromium); then \
 fi
 endef
 
-.PHONY: help demo test check lint bench soak screenshots lock clean setup setup-dev chromium
+define find_servers
+$(BIN)/python -c 'import sys; from tests.real.process import missing_packages; print(*missing_packages()); sys.exit(bool(missing_packages()))'
+endef
+
+define install_servers
+missing=$$($(find_servers)) || true; \
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then $(call apt_install,$$missing) || true; fi; \
+if ! missing=$$($(find_servers)); then \
+	if [ "$${CI:-}" = true ]; then echo "$$missing: needed in CI, and could not be installed" >&2; exit 1; fi; \
+	echo "    not found: $$missing; their tests will be skipped; to run them: sudo apt-get install $$missing"; \
+fi
+endef
+
+.PHONY: help demo test check lint bench soak screenshots lock clean setup setup-dev chromium servers
 
 help:
 	@echo "make demo         set up, load the sample and serve the dashboard on it"
@@ -68,7 +81,7 @@ help:
 demo: setup
 	@exec $(BIN)/retrylens demo $(ARGS)
 
-test: setup-dev chromium lint
+test: setup-dev chromium servers lint
 	$(PYTEST) $(ARGS)
 
 check: setup-dev lint
@@ -113,6 +126,10 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
 chromium: setup-dev
 	@if ! $(find_chromium); then began=$$SECONDS; echo "==> Chromium for the browser tests"; $(install_chromium); \
 		echo "    took $$((SECONDS - began)) s"; fi
+
+servers: setup-dev
+	@if ! $(find_servers) >/dev/null; then began=$$SECONDS; echo "==> nginx and HAProxy for the tests on real logs"; \
+		$(install_servers); echo "    took $$((SECONDS - began)) s"; fi
 
 # $(call compile,WHAT,FILE): one lock for all the Pythons and platforms, without index addresses.
 define compile

@@ -1,0 +1,1 @@
+"""The real software that the shipped formats read: started on loopback, ended by its process id, and counted."""
