@@ -187,7 +187,7 @@ def _partners(snapshot: Snapshot, filters: Filters) -> Rows:
                 by_key[key] |= {column: found[column] for column in ("p50_ms", "p95_ms", "p99_ms")}
             else:
                 by_key[key][f"{found['outcome']}_attempts"] = found["attempts"]
-    return sorted(rows + extra, key=lambda row: (row["stream"], row["partner"]))
+    return sorted(rows + extra, key=lambda row: (row["stream"], row["partner"] is None, row["partner"] or ""))
 
 
 def _csv(topic: Topic, now: Rows, before: Rows | None) -> bytes:
