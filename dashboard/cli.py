@@ -49,8 +49,13 @@ Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
-#: Tables that read single events: of days that are not kept they know nothing.
-OF_EVENTS = ("attempts", "postbacks", "orders", "order_faults", "windows", "signatures", "backoff")
+#: Tables that list single events: days that are not kept are not in them.
+OF_EVENTS = ("attempts", "postbacks", "orders", "order_faults", "windows")
+#: Tables that judge single events: where some of the range are not kept they tell nothing of these.
+BY_EVENTS = ("signatures", "backoff")
+#: Tables that tell of loads and of the product, not of a range of events.
+OF_LOADS = ("loads", "rejects", "metrics", "flag_history")
+MINUTE_US, HOUR_US = 60_000_000, 3_600_000_000
 TABLE_NAMES = ", ".join(sorted(path.stem for path in (Path(__file__).parent / "tables" / "sql").glob("*.sql")))
 
 
@@ -245,13 +250,33 @@ def _show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Pa
 
     for option in get_table(name).ignored(filters):
         _say(f"the table {name} has no {option}: that filter changes nothing")
+    gone = _gone(snapshot, name, filters)
     result = write(snapshot, name, filters, kind, out)
-    since = snapshot.gone_before(filters.frm_us)
-    if since is not None and name in OF_EVENTS:
-        day = datetime.fromtimestamp(since // 1_000_000, UTC).date()
-        _say(f"single events before {day} are gone (keep_days): the table {name} tells what is left of them")
+    if gone:
+        _say(gone)
     if result is not None and result.cut:
         _say(f"cut at {len(result.values)} rows; ask for more with --limit N")
+
+
+def _gone(snapshot: Snapshot, name: str, filters: Filters) -> str:
+    """What is to be said of a range from before the days that are kept.
+
+    Raises UserError where a roll-up would have to be cut by single events that are gone.
+    """
+    from dashboard.errors import UserError
+
+    since = snapshot.gone_before(filters.frm_us)
+    if since is None or name in OF_LOADS:
+        return ""
+    gone = f"single events before {datetime.fromtimestamp(since // 1_000_000, UTC).date()} are gone (keep_days)"
+    if name in OF_EVENTS:
+        return f"{gone}: the table {name} tells what is left of them"
+    if name in BY_EVENTS:
+        return f"{gone}: what the table {name} tells by them is unknown; ask with --from for a range that begins then"
+    unit, of = (HOUR_US, "hours") if name == "latency" else (MINUTE_US, "minutes")
+    if any(edge is not None and edge < since and edge % unit for edge in (filters.frm_us, filters.to_us)):
+        raise UserError(f"{gone}: before that the table {name} knows whole {of}; let --from and --to begin one")
+    return f"{gone}: the stage converted of the auction funnel is unknown" if name in ("funnel", "losses") else ""
 
 
 def _say(message: str) -> None:

@@ -44,10 +44,10 @@ ALL = "*"
 
 
 class Key(NamedTuple):
-    """Stream, partner and trigger; `*` stands for all partners, for all triggers."""
+    """Stream, partner (None: a key that no log told) and trigger; `*` stands for all partners, for all triggers."""
 
     stream: str
-    partner: str
+    partner: str | None
     trigger: str
 
 
@@ -55,7 +55,7 @@ class Flag(NamedTuple):
     """One row of the history: raised with `retries` and `successes`, and cleared with its own (None: it stands)."""
 
     stream: str
-    partner: str
+    partner: str | None
     trigger: str
     verdict: str
     raised: datetime
@@ -103,7 +103,7 @@ def update_history(
         for flag in history
     ]
     standing = {flag.key for flag in flags if flag.cleared is None}
-    for key, count in sorted(counts.items()):
+    for key, count in sorted(counts.items(), key=lambda item: [(name is None, name or "") for name in item[0]]):
         verdict, bound = judge(key, count, settings)
         if verdict is not None and key not in standing:
             flags.append(Flag(*key, verdict, _instant(streams[key.stream][1]), load_id, *count, bound))

@@ -31,7 +31,8 @@ from ingest.rebuild import rebuild
 from ingest.report import RunReport
 from ingest.settings import Settings, load_settings
 from ingest.simulate import simulate
-from ingest.snapshot.current import current_path, read_state
+from ingest.snapshot.current import SCHEMA_VERSION, current_path, read_state
+from ingest.snapshot.digest import file_digest
 from ingest.verify import verify
 from tests.loaded import Event, attempt, postback
 
@@ -454,12 +455,41 @@ def test_breakers_remember_every_state(tmp_path: Path) -> None:
 # Layouts
 
 
-def made_old(warehouse: Path) -> None:
-    """Make the snapshot one of the first layout: without state relations, flag history, and sums of files."""
+#: Columns that came with the third layout.
+CAME_LATE = {
+    "attempts": ("attempt_count", "last_only"),
+    "minute_calls": ("hidden", "uncounted", "undecided"),
+    "hour_calls": ("hidden", "uncounted", "undecided"),
+}
+
+
+def made_old(warehouse: Path, layout: int) -> None:
+    """Make the snapshot one of the first layouts; the first had no state relations, flag history, and sums of files."""
     path = current_path(warehouse)
     assert path is not None
     with duckdb.connect(str(path)) as con:
-        con.execute("update meta set value = '1' where key = 'schema_version'")
+        con.execute("update meta set value = ? where key = 'schema_version'", [str(layout)])
+        con.execute("alter table known drop column scheme; alter table known drop column chain")
+        files = con.execute("select relation, path from files where rows > 0").fetchall()
+    for relation, name in files:
+        if relation in CAME_LATE:
+            file, copy = warehouse / name, warehouse / "copy.parquet"
+            duckdb.execute(f"copy (select * exclude ({', '.join(CAME_LATE[relation])}) from '{file}') to '{copy}'")
+            copy.replace(file)
+            with duckdb.connect(str(path)) as con:
+                con.execute(
+                    "update files set bytes = ?, digest = ? where path = ?",
+                    [file.stat().st_size, file_digest(file), name],
+                )
+    if layout == 1:
+        made_first(path)
+    name = f"{path.name.partition('-')[0]}-abc123.duckdb"
+    path.rename(path.with_name(name))
+    (warehouse / "CURRENT").write_text(name + "\n")
+
+
+def made_first(path: Path) -> None:
+    with duckdb.connect(str(path)) as con:
         con.execute("delete from meta where key in ('facts_from_us', 'fact_rows', 'dropped_rows')")
         con.execute("drop table flag_history")
         con.execute(
@@ -468,14 +498,15 @@ def made_old(warehouse: Path) -> None:
             " 'minute_audit', 'hour_audit', 'minute_chains', 'hour_chains', 'minute_ends', 'hour_ends')"
         )
         con.execute("alter table files drop column bytes; alter table files drop column digest")
-    path.rename(path.with_name("00000001-abc123.duckdb"))
-    (warehouse / "CURRENT").write_text("00000001-abc123.duckdb\n")
 
 
-def test_a_snapshot_of_an_older_layout_asks_for_rebuild_and_gets_everything(six_days: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("layout", "name"), [(1, "all"), (2, "all"), (2, "kept")])
+def test_a_snapshot_of_an_older_layout_asks_for_rebuild_and_gets_everything(
+    six_days: Path, tmp_path: Path, layout: int, name: str
+) -> None:
     warehouse = tmp_path / "w"
-    shutil.copytree(six_days / "all", warehouse)
-    made_old(warehouse)
+    shutil.copytree(six_days / name, warehouse)
+    made_old(warehouse, layout)
     with pytest.raises(InputError, match="retrylens rebuild"):
         load(tmp_path, [attempt(moment(6), "a")])
     with pytest.raises(Exception, match="retrylens rebuild"):
@@ -483,8 +514,12 @@ def test_a_snapshot_of_an_older_layout_asks_for_rebuild_and_gets_everything(six_
     assert [fault for fault in verify(warehouse) if "retrylens rebuild" not in fault] == []
     rebuild(warehouse)
     assert verify(warehouse) == []
-    assert shown(warehouse) == shown(six_days / "all")
-    assert query(warehouse, "select count(*) from loads") == query(six_days / "all", "select count(*) from loads")
+    assert shown(warehouse) == shown(six_days / name)
+    assert query(warehouse, "select count(*) from loads") == query(six_days / name, "select count(*) from loads")
+    assert read_state(warehouse).version == SCHEMA_VERSION
+    assert query(warehouse, "select distinct attempt_count, last_only from attempts") == [(None, None)]
+    again = ingest([str(six_days / "logs")], warehouse).files
+    assert {report.status for report in again} == {"unchanged"}
     load(tmp_path, [attempt(moment(6), "a")])
     assert verify(warehouse) == []
 
@@ -504,6 +539,48 @@ def test_a_reader_is_told_what_is_gone(tmp_path: Path) -> None:
         [*command, "--from", "2026-09-30"], capture_output=True, text=True, env=environ, cwd=ROOT, check=True
     )
     assert kept.stderr == ""
+
+
+def test_what_the_kept_days_cannot_tell_is_unknown(six_days: Path) -> None:
+    """Never a smaller number: what is judged by single events is told of ranges whose events are all there."""
+
+    def told(name: str, table: str, frm: int | None) -> dict[Any, dict[str, Any]]:
+        snapshot = open_snapshot(six_days / name)
+        try:
+            keys = {"signatures": ("key",), "backoff": ("stream", "key"), "funnel": ("funnel", "stage")}[table]
+            return {tuple(row[k] for k in keys): row for row in tables.rows(snapshot, table, Filters(frm, None))}
+        finally:
+            snapshot.close()
+
+    for frm in (None, instant(2)):
+        signatures, whole = told("kept", "signatures", frm), told("all", "signatures", frm)
+        assert {key: row["requests"] for key, row in signatures.items()} == {
+            k: row["requests"] for k, row in whole.items()
+        }
+        unknown = {
+            row[name] for row in signatures.values() for name in ("stale", "replayed", "skew_p50_s", "skew_p99_s")
+        }
+        assert unknown == {None}
+        assert any(row["skew_p50_s"] is not None for row in whole.values())
+        senders = told("kept", "backoff", frm).values()
+        assert {(row["kind"], row["delays"], row["synchronised"]) for row in senders} == {("unclear", None, None)}
+        assert told("kept", "funnel", frm)[("auction", "converted")]["count"] is None
+        assert told("all", "funnel", frm)[("auction", "converted")]["count"] is not None
+    for table in ("signatures", "backoff", "funnel"):
+        assert told("kept", table, instant(3)) == told("all", table, instant(3))
+    snapshot = open_snapshot(six_days / "kept")
+    windows = tables.rows(snapshot, "windows", EVERYTHING)
+    snapshot.close()
+    assert min(row["window_start"] for row in windows) >= datetime(2026, 9, 17)
+
+
+@pytest.mark.parametrize(("table", "frm"), [("calls", "10:00:30"), ("latency", "10:01:00")])
+def test_a_range_that_cuts_a_roll_up_is_refused(six_days: Path, table: str, frm: str) -> None:
+    command = [sys.executable, "-m", "dashboard.cli", "show", table, "--warehouse", str(six_days / "kept"), "--from"]
+    for moment_, code in ((f"2026-09-15T{frm}Z", 2), ("2026-09-15T10:00:00Z", 0), (f"2026-09-18T{frm}Z", 0)):
+        done = subprocess.run([*command, moment_], capture_output=True, text=True, cwd=ROOT, check=False)
+        assert done.returncode == code, done.stderr
+        assert ("knows whole" in done.stderr) == bool(code)
 
 
 def test_a_page_tells_what_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Which bytes are new: every line of every file comes out once, whatever happens to the files in between."""
 
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -19,7 +20,19 @@ from hypothesis import strategies as st
 
 import ingest.sources.read as read_module
 from ingest.errors import InputError, Refused
-from ingest.sources import COLUMNS, Found, Known, Limits, Reading, Segment, discover, is_whole_json, last_line_end
+from ingest.sources import (
+    COLUMNS,
+    Found,
+    Known,
+    Limits,
+    Reading,
+    Segment,
+    discover,
+    growth,
+    is_whole_json,
+    last_line_end,
+    marks,
+)
 
 SMALL = Limits(segment_bytes=200)
 CODECS: dict[str, Callable[[bytes], bytes]] = {
@@ -257,6 +270,22 @@ def test_segments_are_cut_behind_lines_and_grow_with_a_long_one(known: Known, lo
     assert sorted(len(segment.data) for segment in segments)[-2] <= 200
 
 
+@pytest.mark.parametrize("pad", [65_400, 65_536, 100_000, 3_000_000])
+@pytest.mark.parametrize("before", [0, 1, 40])
+@pytest.mark.parametrize("codec", CODECS)
+def test_the_head_ends_with_a_whole_line(known: Known, log: Path, pad: int, before: int, codec: str) -> None:
+    data = lines(0, before) + lines(before, 1, pad) + lines(before + 1, 5000)
+    write(log, CODECS[codec](data))
+    with Reading(found(log), known) as reading:
+        assert data.startswith(reading.head)
+        assert reading.head.endswith(b"\n")
+        assert 65_536 <= len(reading.head) < 65_536 + pad + 100
+        assert b"".join(segment.data for segment in reading.segments()) == data
+    write(log, b"y" * pad)
+    with Reading(found(log), known) as reading:
+        assert reading.head == b"y" * pad
+
+
 @pytest.mark.parametrize("segment_bytes", [100, 10_000])
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_beyond_the_limit_refuses_the_file(known: Known, log: Path, segment_bytes: int, end: bytes) -> None:
@@ -482,6 +511,157 @@ def test_a_rejected_tail_comes_again_with_its_whole_line(known: Known, log: Path
     assert (load.ids, load.numbers) == ([4], [5])
 
 
+# A growth without reading the file from its start
+
+MB = 1 << 20
+BIG = lines(0, 20_000, pad=1000)
+"""20 MB of lines."""
+
+
+def bytes_read() -> int:
+    """What this process has read from files until now."""
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def grown(known: Known, path: Path, data: bytes) -> Load:
+    with path.open("ab") as file:
+        file.write(data)
+    return Load(known, path, Limits())
+
+
+def test_a_growth_costs_its_own_bytes_and_some_of_the_old_ones(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    for number in range(20_000, 20_300, 100):
+        known = reload(known)
+        before = bytes_read()
+        load = grown(known, log, lines(number, 100))
+        assert bytes_read() - before < 8 * MB
+        assert (load.status, load.ids, load.numbers[0]) == ("grown", list(range(number, number + 100)), number + 1)
+    copy = write(log.with_name("copy.gz"), gzip.compress(log.read_bytes(), 1))
+    assert Load(reload(known), copy, Limits()).status == "unchanged", "its marks are those of a whole reading"
+    with Reading(found(log), Known()) as reading:
+        list(reading.segments())
+        reading.commit()
+        (whole,) = reading._known.rows()
+    (taken_up,) = known.rows()
+    assert taken_up[1:7] == whole[1:7]
+    assert taken_up[8:10] == whole[8:10]
+    assert taken_up[-1] == whole[-1]
+
+
+def test_a_log_that_stands_still_is_looked_at_once_more(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    before = bytes_read()
+    assert Load(known, log, Limits()).status == "unchanged"
+    assert bytes_read() - before < 8 * MB
+
+
+def test_a_waiting_line_of_a_grown_log_waits_on(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    new = lines(20_000, 2)
+    load = grown(known, log, new[:-5])
+    assert (load.ids, bool(load.waits)) == ([20_000], True)
+    before = bytes_read()
+    load = grown(reload(known), log, b"")
+    assert (load.status, load.ids, bool(load.waits)) == ("unchanged", [], True)
+    assert bytes_read() - before < 8 * MB
+    assert grown(known, log, new[-5:]).ids == [20_001]
+
+
+def test_the_end_of_an_open_line_is_no_line_in_a_grown_log(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG[:-1]), Limits())
+    load = grown(known, log, b"\n" + lines(20_000, 1))
+    assert (load.ids, load.numbers) == ([20_000], [20_001])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: lines(50_000, 30_000, pad=1000),
+        lambda data: bytes(len(data)) + lines(50_000, 10),
+        lambda data: data[: 5 * MB] + lines(50_000, 1) + data[5 * MB :],
+        lambda data: data[: -4 * MB] + lines(50_000, 6_000, pad=1000),
+        lambda data: data[:-30] + b"y" * 29 + b"\n" + lines(50_000, 1),
+        lambda data: data[: 2 * MB] + data[2 * MB : -2 * MB].replace(b"x", b"y") + data[-2 * MB :] + lines(50_000, 1),
+        lambda data: b"X" + data[1:] + lines(50_000, 1),
+        lambda data: data[:-7000].replace(b"\n", b"\r\n", 1) + data[-7000:] + lines(50_000, 1),
+    ],
+    ids=["all", "behind a hole", "line put in", "end", "last line", "middle", "first byte", "byte put in"],
+)
+def test_a_log_that_was_emptied_and_filled_again_is_new(
+    known: Known, log: Path, change: Callable[[bytes], bytes]
+) -> None:
+    """The file has its old inode, and is longer than what is known of it."""
+    Load(known, write(log, BIG), Limits())
+    state = log.stat()
+    data = change(BIG)
+    with log.open("r+b") as file:
+        file.truncate(0)
+        file.write(data)
+    assert log.stat().st_ino == state.st_ino
+    load = Load(reload(known), log, Limits())
+    assert (load.status, len(load.lines), load.numbers[0]) == ("new", data.count(b"\n"), 1)
+
+
+def test_another_file_of_the_name_is_compared_whole(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    data = BIG[: 10 * MB] + b"y" + BIG[10 * MB + 1 :] + lines(20_000, 1)
+    os.replace(write(log.with_name("next"), data), log)
+    assert Load(known, log, Limits()).status == "new"
+
+
+def test_a_longer_known_beginning_counts_for_a_grown_log_too(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    Load(apart := Known(), write(log.with_name("copy"), BIG + lines(20_000, 50)), Limits())
+    both = Known.from_rows([*known.rows(), *apart.rows()])
+    assert grown(both, log, lines(20_000, 60)).ids == list(range(20_050, 20_060))
+
+
+def test_the_chunks_that_are_looked_at_lie_all_over_and_differ_as_the_log_grows(known: Known, log: Path) -> None:
+    Load(known, write(log, BIG), Limits())
+    drawn = set()
+    for number in range(20_000, 20_030):
+        (content,) = known.named(os.path.realpath(log), "lines")
+        chunks = growth._sampled(content, content.resume // marks.CHUNK - 1)
+        assert len(chunks) == growth.SAMPLES
+        assert chunks == sorted(set(chunks))
+        drawn.update(chunks)
+        grown(known, log, lines(number, 1))
+    assert drawn == set(range(1, len(BIG) // marks.CHUNK - 1))
+
+
+def as_first_layouts(data: bytes, name: str) -> tuple[object, ...]:
+    """What warehouses of the first layouts keep of a log: one running hash, its marks."""
+    running, chunks, at = hashlib.sha256(), b"", 0
+    while at < len(data):
+        size = 1024 if at < 256 << 10 else 256 << 10
+        running.update(data[at : at + size])
+        at += size
+        if at <= len(data):
+            chunks += running.copy().digest()[:8]
+    whole = hashlib.sha256(data).digest()
+    ends = data.count(b"\n")
+    fine = marks.line_marks(data[: 64 << 10])
+    return "lines", len(data), whole, len(data), whole, ends, False, b"", fine, chunks, json.dumps({name: None}), 1, b""
+
+
+@pytest.mark.parametrize("size", [20_000, 200_000, 262_144, 262_200, 3_000_000])
+@pytest.mark.parametrize("name", ["app.jsonl", "other.jsonl"])
+def test_what_earlier_layouts_knew_is_known(log: Path, size: int, name: str) -> None:
+    data = BIG[:size][: BIG[:size].rfind(b"\n") + 1]
+    count = data.count(b"\n")
+    path = log.with_name(name)
+    known = Known.from_rows([as_first_layouts(data, str(log))])
+    assert Load(known, write(path, data), Limits()).status == "unchanged"
+    assert Load(known, write(path, data[: size * 3 // 4]), Limits()).status == "unchanged"
+    known = reload(known)
+    load = Load(known, write(path, data + lines(count, 3)), Limits())
+    assert (load.status, load.ids) == ("grown", [count, count + 1, count + 2])
+    assert not known.has_plain, "its growth is known in the scheme of today"
+    other = data[: size // 2] + b"#" + data[size // 2 + 1 :]
+    assert Load(known, write(path, other), Limits()).status == "new"
+
+
 # Without reading, pipes, Parquet, storage
 
 
@@ -563,6 +743,21 @@ def test_what_is_known_goes_through_the_engine_and_back(known: Known, tmp_path: 
     assert again.rows() == known.rows()
     assert not again.changed
     assert Load(again, write(odd, lines(0, 41))).ids == [40]
+
+
+def test_what_changed_and_what_goes_make_up_what_is_known(known: Known, tmp_path: Path) -> None:
+    for name in "abc":
+        Load(known, write(tmp_path / name, lines(ord(name), 50)))
+    rows = known.rows()
+    known = Known.from_rows(rows)
+    assert known.changes() == ([], [])
+    grown(known, tmp_path / "b", lines(0, 3))
+    Load(known, write(tmp_path / "copy", lines(ord("c"), 50)))
+    Load(known, write(tmp_path / "d", lines(1000, 50)))
+    fresh, gone = known.changes()
+    assert len(gone) == len(set(gone)) == 2
+    assert len(fresh) == 3
+    assert sorted([*fresh, *(row for place, row in enumerate(rows) if place not in gone)]) == known.rows()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from ingest.rebuild import rebuild
 from ingest.simulate import simulate
 from ingest.snapshot.current import current_path, read_state
 from ingest.verify import COUNTED, verify
+from tests.loaded import at, attempt, postback
 
 pytestmark = pytest.mark.slow
 
@@ -255,3 +257,39 @@ def test_the_command_says_each_fault_and_exits_1(warehouse: Path) -> None:
     assert ran.exit_code == 1
     assert ran.stdout == f"{part.path}: missing; run `retrylens rebuild`\n"
     assert ran.stderr == f"{warehouse}: 1 fault\n"
+
+
+def test_what_a_snapshot_names_stands_on_the_disk_before_it_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every new file and the folders that name it are synced when CURRENT is renamed: power may go at any moment."""
+    synced: set[str] = set()
+    seen: list[set[str]] = []
+    fsync, rename = os.fsync, Path.replace
+
+    def noting(handle: int) -> None:
+        fsync(handle)
+        synced.add(os.readlink(f"/proc/self/fd/{handle}"))
+
+    def renaming(self: Path, target: Path) -> Path:
+        if target.name == "CURRENT":
+            seen.append(set(synced))
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    monkeypatch.setattr(Path, "replace", renaming)
+    warehouse = tmp_path / "w"
+    before: set[Path] = set()
+    for number in range(2):
+        log = tmp_path / f"{number}.jsonl"
+        events = [attempt(at(number), f"a{number}"), postback(at(number), "k", "o")]
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+        ingest([str(log)], warehouse)
+        new = {warehouse / part.path for part in read_state(warehouse).parts} - before
+        before |= new
+        assert len(new) > 15
+        wanted = {str(path.resolve()) for one in new for path in (one, one.parent)}
+        assert wanted <= seen[-1]
+        assert {str(warehouse.resolve()), str((warehouse / "snapshots").resolve())} <= seen[-1]
+        synced.clear()
+    assert len(seen) == 2

@@ -451,6 +451,7 @@ def brute(calls: Sequence[Call], partner: str, rules: Rules, lo: int, hi: int) -
     return {
         "partner": partner,
         "calls": len(kept),
+        "calls_hidden": 0,
         "calls_sent_before": sum(bool(call.attempts) for call, _ in kept),
         "calls_sent_after": sum(most > 0 for _, most in kept),
         "attempts_before": times_sent,

@@ -10,11 +10,13 @@ import duckdb
 from ingest.errors import InputError, NewerVersion
 from ingest.flag_history import COLUMNS as FLAG_COLUMNS
 from ingest.flag_history import Flag
-from ingest.models.parts import Part
+from ingest.models.parts import Part, quote_name
 from ingest.models.relations import FACTS
+from ingest.sources.known import BEFORE
+from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
 #: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
 
@@ -87,7 +89,7 @@ def read_state(warehouse: Path) -> State:
             generation=int(meta["snapshot_id"]),
             next_load=int(con.execute("select coalesce(max(load_id), 0) + 1 from loads").fetchall()[0][0]),
             parts=parts,
-            known=con.execute("select * from known").fetchall(),
+            known=_known(con),
             evidence=dict(con.execute("select name, present from evidence").fetchall()),
             streams={stream: (first, newest) for stream, first, newest in streams},
             settings=dict(con.execute("select name, value from settings").fetchall()),
@@ -98,6 +100,15 @@ def read_state(warehouse: Path) -> State:
         )
     finally:
         con.close()
+
+
+def _known(con: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
+    """The known contents, with all columns whatever the layout."""
+    there = {column[0] for column in con.execute("select * from known limit 0").description or ()}
+    lacking = [name for name in KNOWN_COLUMNS if name not in there]
+    columns = ", ".join(quote_name(name) for name in KNOWN_COLUMNS if name in there)
+    rows = con.execute(f"select {columns} from known order by rowid").fetchall()
+    return [(*row, *(BEFORE[name] for name in lacking)) for row in rows]
 
 
 def _flags(con: duckdb.DuckDBPyConnection) -> list[Flag]:

@@ -22,7 +22,7 @@ from ingest.models.parts import Part, quote, scan
 from ingest.models.relations import CUBES, FACTS, JUDGED, model_sql
 from ingest.settings import STORED, Settings
 from ingest.snapshot.current import CURRENT, SCHEMA_VERSION, SNAPSHOTS, State
-from ingest.snapshot.digest import file_digest, sealed
+from ingest.snapshot.digest import file_digest, sealed, settle, sync
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
 LOAD_COLUMNS = {
@@ -46,14 +46,16 @@ LOAD_COLUMNS = {
 class Publication:
     """What a snapshot is made of, beside the parts.
 
-    `added_rows` and `dropped_rows` count the facts that came and went since the last one; `facts_from_us` is the first
-    instant whose events are kept (None: as before).
+    `known` are the contents that the last snapshot has not, `known_gone` the places of the rows of its table that go
+    (None: all). `added_rows` and `dropped_rows` count the facts that came and went since the last one; `facts_from_us`
+    is the first instant whose events are kept (None: as before).
     """
 
     settings: Settings
     evidence: dict[str, bool] = field(default_factory=dict)
     streams: dict[str, tuple[int, int]] = field(default_factory=dict)
     known: Sequence[tuple[object, ...]] = ()
+    known_gone: Sequence[int] | None = None
     loads: Sequence[tuple[object, ...]] = ()
     flag_history: Sequence[tuple[object, ...]] = ()
     facts_from_us: int | None = None
@@ -66,6 +68,7 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
     folder = warehouse / SNAPSHOTS
     folder.mkdir(parents=True, exist_ok=True)
     number = state.generation + 1
+    settled = settle(warehouse, [warehouse / part.path for part in parts if not part.digest])
     parts = sealed(warehouse, parts)
     draft = folder / f".{number:08d}-{os.getpid()}.duckdb"
     draft.unlink(missing_ok=True)
@@ -82,17 +85,18 @@ def publish(warehouse: Path, state: State, parts: Sequence[Part], new: Publicati
         draft.unlink(missing_ok=True)
         raise
     con.close()
-    _sync(draft)
+    sync(draft)
     name = f"{number:08d}-{file_digest(draft)}.duckdb"
     final = folder / name
     draft.rename(final)
+    settled()
+    sync(folder)
     _retire(warehouse, state, parts)
     pointer = warehouse / f".{CURRENT}-{os.getpid()}"
     pointer.write_text(name + "\n", encoding="utf-8")
-    _sync(pointer)
+    sync(pointer)
     pointer.replace(warehouse / CURRENT)
-    _sync(folder)
-    _sync(warehouse)
+    sync(warehouse)
     return final
 
 
@@ -158,6 +162,13 @@ def _tables(con: duckdb.DuckDBPyConnection, state: State, parts: Sequence[Part],
         con.execute(f"attach {quote(str(state.path))} as last (read_only)")
         con.execute("begin")
         con.execute("insert into loads select * from last.loads")
+        if new.known_gone is not None:
+            con.execute(
+                "insert into known select * exclude (place) from"
+                " (select *, row_number() over (order by rowid) - 1 as place from last.known)"
+                " where place not in (select unnest(?::bigint[]))",
+                [list(new.known_gone)],
+            )
         con.execute("commit")
         con.execute("detach last")
         con.execute("begin")
@@ -199,11 +210,3 @@ def _insert(
     if rows:
         listed = ", ".join(f"unnest(?::{kind}[])" for kind in columns.values())
         con.execute(f"insert into {name} select {listed}", [list(column) for column in zip(*rows, strict=True)])
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

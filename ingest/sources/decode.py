@@ -88,6 +88,19 @@ class Decoded:
             self._left.append(block)
         return not block
 
+    def look(self, offset: int, size: int) -> bytes:
+        """These bytes of the file itself, fewer at its end only; what is read next stays as it is."""
+        parts = []
+        while size and (part := os.pread(self._raw.fileno(), size, offset)):
+            parts.append(part)
+            offset, size = offset + len(part), size - len(part)
+        return b"".join(parts)
+
+    def skip_to(self, offset: int) -> None:
+        """Lets a file that is not compressed be read on from here."""
+        self._raw.seek(offset)
+        self._left, self._blocks = [], _plain(self._raw, b"")
+
     def record(self, start: bytes) -> None:
         """Prepares `rewind` where there is no seeking; `start` is what was read so far."""
         if not self.regular:

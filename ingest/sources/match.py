@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ingest.errors import Refused
 from ingest.sources.decode import BLOCK, Decoded
 from ingest.sources.known import Content, Known
-from ingest.sources.marks import FINE_BYTES, MARK_BYTES, SHARED_BYTES, Trace, digest, line_marks, unended_mark
+from ingest.sources.marks import FINE_BYTES, MARK_BYTES, PLAIN, SHARED_BYTES, Trace, digest, line_marks, unended_mark
 
 REWRITTEN = "was rewritten while it was read; load it again"
 
@@ -44,6 +44,7 @@ def locate(decoded: Decoded, known: Known, name: str | None) -> tuple[Match | No
     else:
         match, trace = _locate_in_stream(fine, decoded, known, name)
         if trace is not None:
+            trace.leave_plain()
             return match, trace
     if match is None or match.covered or match.content.resume <= len(fine):
         start = 0 if match is None or match.covered else match.content.resume
@@ -107,7 +108,7 @@ def _locate_in_stream(
 
     The trace is None where the stream stands behind `fine`, or at the start when it had to be rewound.
     """
-    trace = Trace()
+    trace = Trace(plain=known.has_plain)
     trace.feed(fine)
     starting = known.starting(trace.chunk_marks, "lines")
     best = _longest_grown(fine, {*known.named(name, "lines"), *starting}, known, name)
@@ -120,7 +121,7 @@ def _locate_in_stream(
         wanted = min(point - trace.size, BLOCK)
         data = decoded.read(wanted)
         trace.feed(data)
-        alive = [content for content in alive if content.agrees(trace.chunk_marks)]
+        alive = [content for content in alive if content.agrees(trace.marks_of(content.scheme))]
         if len(data) < wanted:
             covering = [content for content in alive if content.size > trace.size]
             if covering:
@@ -128,8 +129,8 @@ def _locate_in_stream(
             break
         if trace.size < point:
             continue
-        here = trace.digest()
         for content in alive:
+            here = trace.digest_of(content.scheme)
             if content.resume == trace.size and here == content.resume_digest:
                 best = Match(content, covered=False)
             if content.size == trace.size and here == content.digest and decoded.at_end():
@@ -146,12 +147,13 @@ def _locate_in_stream(
 
 def _skip(decoded: Decoded, content: Content) -> Trace:
     """Reads from the start to where the content ended. Refused: it is another file by now."""
-    trace = Trace()
+    trace = Trace(plain=content.scheme == PLAIN)
     while trace.size < content.resume:
         data = decoded.read(min(BLOCK, content.resume - trace.size))
         if not data:
             break
         trace.feed(data)
-    if trace.digest() != content.resume_digest:
+    if trace.digest_of(content.scheme) != content.resume_digest:
         raise Refused(REWRITTEN)
+    trace.leave_plain()
     return trace

@@ -11,9 +11,10 @@ from typing import Literal
 from ingest.errors import Refused
 from ingest.sources.decode import BLOCK, MAY_BE_MORE, Decoded, Kind, open_decoded, refuse_unless_text
 from ingest.sources.discover import Found
-from ingest.sources.known import Content, FileState, Known
+from ingest.sources.growth import take_up
+from ingest.sources.known import Content, FileState, Known, Seen
 from ingest.sources.limits import Limits
-from ingest.sources.marks import FINE_BYTES, SHARED_BYTES, Trace
+from ingest.sources.marks import FINE_BYTES, PLAIN, SHARED_BYTES, Trace
 from ingest.sources.match import Match, is_whole_json, locate
 
 __all__ = ["Reading", "Segment", "Status", "Tail", "is_whole_json", "last_line_end"]
@@ -48,9 +49,9 @@ class Reading:
     """Opens a file, compares it with what is known, hands out what is new; `commit` remembers it.
 
     `status`, `kind`, `compressed`, `final` (it cannot grow: an unfinished last line will never be whole), `head` (the
-    file's first decoded bytes, 64 KiB at most, for the guess of a format and the header of a CSV; empty when
-    unchanged without reading), `first_line` and `first_offset` of what is new. Refused: by the constructor and by
-    `segments`.
+    file's first decoded bytes, 64 KiB and what ends the line there, for the guess of a format and the header of a CSV;
+    empty when unchanged without reading), `first_line` and `first_offset` of what is new. Refused: by the constructor
+    and by `segments`.
     """
 
     def __init__(self, found: Found, known: Known, limits: Limits | None = None) -> None:
@@ -115,19 +116,19 @@ class Reading:
         `tail` is what became of the segment with that mark, if there was one.
         """
         if self._match is not None and self._match.covered:
-            self._known.call(self._match.content, self._name, self._state(waiting=False))
+            self._known.call(self._match.content, self._name, self._seen(waiting=False))
             return "unchanged"
         if self.status != "unchanged" and not self._exhausted and self.kind == "lines":
             raise RuntimeError("commit before all segments were taken")
         started = self.first_offset
         content = self._remember(tail)
         if content.size or not self._tail:
-            state = self._state(waiting=bool(self._tail) and tail == "waits")
+            seen = self._seen(waiting=bool(self._tail) and tail == "waits")
             if self._match is not None:
                 self._known.replace(self._match.content, content)
             else:
                 self._known.add(content)
-            self._known.call(content, self._name, state)
+            self._known.call(content, self._name, seen)
         if self.status == "grown" and content.size == started:
             return "unchanged"
         return self.status
@@ -163,22 +164,38 @@ class Reading:
         if self.kind == "parquet":
             self._compare_whole(decoded)
             return
-        self.head = decoded.read(FINE_BYTES)
+        self.head = self._first_lines(decoded)
         decoded.unread(self.head)
         refuse_unless_text(self.head)
-        self._match, self._trace = locate(decoded, self._known, self._name)
+        self._match, self._trace = take_up(decoded, self._known, self._name) or locate(decoded, self._known, self._name)
         if self._match is None:
             self.status = "new"
         elif not self._match.covered:
             self._line_ends = self._match.content.line_ends
             self.status = "grown" if self._goes_on(decoded, self._match.content.open) else "unchanged"
 
+    def _first_lines(self, decoded: Decoded) -> bytes:
+        """The first 64 KiB with the end of the line there, or as much of it as a line may have."""
+        head = decoded.read(FINE_BYTES)
+        while FINE_BYTES <= len(head) <= self._limits.line_bytes and head.find(b"\n", FINE_BYTES - 1) < 0:
+            before = len(head)
+            head = decoded.read(before, head)
+            if len(head) < 2 * before:
+                break
+        end = head.find(b"\n", FINE_BYTES - 1) + 1
+        if end and end < len(head):
+            decoded.unread(head[end:])
+            head = head[:end]
+        return head
+
     def _compare_whole(self, decoded: Decoded) -> None:
         if not decoded.regular:
             raise Refused("Parquet cannot be read from a pipe; name the file")
+        self._trace = Trace(plain=self._known.has_plain)
         while data := decoded.read(BLOCK):
             self._trace.feed(data)
         same = self._known.whole(self._trace.digest(), "parquet")
+        same = same or self._known.whole(self._trace.digest_of(PLAIN), "parquet")
         self._match = Match(same[0], covered=True) if same else None
         self.status = "unchanged" if same else "new"
 
@@ -218,26 +235,26 @@ class Reading:
         if tail == "taken":
             trace.feed(behind)
             self._line_ends += behind.count(b"\n")
-        resume, resume_digest, is_open = trace.size, trace.digest(), trace.ends_open
+        at_resume = trace.size, trace.digest(), self._line_ends, trace.ends_open
+        chain = trace.chain
         if tail == "rejected":
             trace.feed(behind)
-        kind = self.kind
-        content = Content(kind, trace.size, trace.digest(), resume, resume_digest, self._line_ends, is_open)
-        if kind == "parquet":
+        content = Content(self.kind, trace.size, trace.digest(), *at_resume, chain=chain)
+        if self.kind == "parquet":
             return content
         content.line_marks, content.chunk_marks = trace.line_marks(), trace.chunk_marks
-        if resume < SHARED_BYTES and trace.size < FINE_BYTES:
+        if content.resume < SHARED_BYTES and trace.size < FINE_BYTES:
             content.remember_whole(whole)
         return content
 
-    def _state(self, waiting: bool) -> FileState | None:
-        """The file's state where it can be relied upon next time."""
+    def _seen(self, waiting: bool) -> Seen | None:
+        """The file's state, and whether it can be relied upon next time."""
         if self._decoded is None:
             return self._match.content.names.get(self._name) if self._match and self._name else None
-        if waiting or not self._decoded.regular:
+        if not self._decoded.regular:
             return None
         state = file_state(self._decoded.stat)
-        return state if state[-1] < self._began_ns - SETTLED_NS else None
+        return Seen(*state, settled=not waiting and state[-1] < self._began_ns - SETTLED_NS)
 
 
 def file_state(stat: os.stat_result) -> FileState:
