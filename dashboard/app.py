@@ -21,7 +21,12 @@ PAGES = {
     "limits": ("limits", ":material/speed:"),
     "partner": ("partner", ":material/handshake:"),
     "data": ("data", ":material/database:"),
+    "auction": ("auction", ":material/gavel:"),
+    "order": ("order", ":material/receipt_long:"),
 }
+
+#: Pages of one thing, reached by links: the navigation does not list them.
+HIDDEN = ("auction", "order")
 
 
 def warehouse() -> Path:
@@ -33,7 +38,14 @@ def main() -> None:
     """One rerun."""
     st.set_page_config(page_title="RetryLens", page_icon=brand.ICON, layout="wide")
     pages = {
-        name: st.Page(f"app_pages/{name}.py", title=tell(f"{name}.title"), icon=icon, url_path=path, default=not path)
+        name: st.Page(
+            f"app_pages/{name}.py",
+            title=tell(f"{name}.title"),
+            icon=icon,
+            url_path=path,
+            default=not path,
+            visibility="hidden" if name in HIDDEN else "visible",
+        )
         for name, (path, icon) in PAGES.items()
     }
     st.logo(brand.LOGO, icon_image=brand.ICON, size="large")

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.charts import auction, bars, breakers, funnel, latency, limits, no_bids, retries, style, timeline
+from dashboard.charts import bars, breakers, funnel, latency, limits, no_bids, retries, style, timeline
 from dashboard.components import attention
 from dashboard.components.buckets import Series
 from dashboard.components.data import Result
@@ -223,22 +223,6 @@ def test_no_bid_reasons_carry_their_class() -> None:
     assert bar.customdata[0][0] == "5 · Cloud, Data Center, or Proxy IP"
 
 
-def test_waterfall_starts_with_the_auction() -> None:
-    rows = [
-        attempt(NOON + timedelta(milliseconds=40), 10, "timeout", 120),
-        attempt(NOON + timedelta(milliseconds=170), 140, "bid", 30),
-    ]
-    figure = auction.waterfall(rows, {}, 40)
-    assert sorted(base for trace in figure.data for base in trace.base) == [10, 140]
-    assert sorted(shape.x0 for shape in figure.layout.shapes) == [260, 300]
-
-
-def attempt(ts: datetime, elapsed: float | None, outcome: str, took: float) -> dict[str, Any]:
-    return {
-        "ts": ts, "elapsed_ms": elapsed, "latency_ms": took, "outcome": outcome, "partner": "a", "budget_ms": 300,
-    }  # fmt: skip
-
-
 HOSTILE = "<b>x</b> $y$ %{z}" + "w" * 500
 
 
@@ -258,7 +242,6 @@ HOSTILE = "<b>x</b> $y$ %{z}" + "w" * 500
         no_bids.by_partner([{"partner": HOSTILE, "class": "cap", "no_bids": 1}]),
         limits.rates([{"partner": HOSTILE, "endpoint": HOSTILE, "rate": 0.5, "limited": 1, "requests": 2}]),
         latency.quantiles([{"partner": HOSTILE, "p50_ms": 1.0, "p95_ms": 2.0, "p99_ms": 3.0, "attempts": 9}]),
-        auction.waterfall([attempt(NOON, 1, "bid", 5) | {"partner": HOSTILE}], {"bid": HOSTILE}, 40),
     ],
     ids=lambda figure: figure.data[0].type,
 )

@@ -82,7 +82,7 @@ def test_a_rule_leads_to_its_calls_and_a_call_to_its_attempts(run: Any, shown: d
     [case] = shown["audit_cases"]
     assert (case["auction_id"], case["partner"], case["retries"], case["triggers"]) == ("A", "p", 1, ["No bid"])
     assert [row["broken"] for row in shown["audit_attempts"]] == [[], ["R1 harmful"]]
-    assert texts.tell("audit.link") in [link.proto.label for link in test.main.get("page_link")]
+    assert texts.say("links.auction", auction="A") in [link.proto.label for link in test.main.get("page_link")]
 
 
 def test_a_rule_of_postbacks_leads_to_the_postbacks_of_the_order(run: Any, shown: dict[str, Rows]) -> None:

@@ -45,7 +45,6 @@ if name is not None:
         limits.over_time(view, filters)
         notices.show(view, filters)
         partner.attempts(view, filters)
-        partner.auction(view)
     else:
         funnels.show(view, "postback", filters)
         limits.postbacks_over_time(view, filters)

@@ -7,21 +7,22 @@ import streamlit as st
 from dashboard.charts import orders as charts
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import data, grid, panel
+from dashboard.components import data, grid, links, panel
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters
-from dashboard.tables.context import texts
+from dashboard.tables.context import equals
 from dashboard.text import scalar
 from dashboard.texts import say, table, tell, title
 
-LOST, BEYOND = "lost", "beyond_day"
-GROUPS = (LOST, BEYOND, "pending", "accepted_after_retry", "accepted_earlier", "accepted_first")
+LOST, BEYOND, UNKNOWN = "lost", "beyond_day", "unknown"
+GROUPS = (LOST, BEYOND, UNKNOWN, "pending", "accepted_after_retry", "accepted_earlier", "accepted_first")
 """Which orders the ledger can show: a state, or those retried after more than 24 h."""
 
 MOST_LISTED = 500
 COLUMNS = (
+    "open_order",
     "tenant",
     "event_type",
     "external_order_id",
@@ -51,8 +52,9 @@ def headline(view: View, filters: Filters) -> list[Tile]:
     whole = result.total("orders")
     faulty = data.table(view.snapshot, "order_faults", filters, shape=FAULTY)
     judged = whole if carries(view)["faults"] else 0
+    lost = None if found.get(UNKNOWN) else found.get(LOST, 0)
     return [
-        counted("lost", found.get(LOST, 0), whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
+        counted("lost", lost, whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
         counted("faulty", faulty.total("orders"), judged, "order_faults.orders", tell("unit.orders")),
     ]
 
@@ -63,7 +65,7 @@ def carries(view: View) -> Row:
     return columns
 
 
-def counted(text: str, part: int, whole: int, metric: str, unit: str) -> Tile:
+def counted(text: str, part: int | None, whole: int, metric: str, unit: str) -> Tile:
     """A tile for a count with its share of all; without any order it is unknown."""
     share = style.ratio(part, whole)
     return Tile(
@@ -78,7 +80,7 @@ def counted(text: str, part: int, whole: int, metric: str, unit: str) -> Tile:
 
 def counts(result: Result) -> dict[str, int]:
     """How many orders each group of the ledger has."""
-    found = {row["state"]: row["orders"] for row in result.rows}
+    found = {row["state"] or UNKNOWN: row["orders"] for row in result.rows}
     return found | {BEYOND: result.total("orders_beyond_day")}
 
 
@@ -87,9 +89,9 @@ def ledger(view: View, filters: Filters) -> None:
     states = data.table(view.snapshot, "order_states", filters)
     found = counts(states)
     group = choose(found) if states.rows else LOST
-    condition = "retries_beyond_day > 0" if group == BEYOND else f"state = '{group}'"
+    condition = "retries_beyond_day > 0" if group == BEYOND else equals("state", None if group == UNKNOWN else group)
     result = data.table(view.snapshot, "order_ledger", filters, shape=Only(condition))
-    rows = [order(row) for row in result.rows[:MOST_LISTED]]
+    rows = [order(view, row) for row in result.rows[:MOST_LISTED]]
     chosen: list[int] = []
     panel.table(
         view,
@@ -126,18 +128,23 @@ def ledger_note(group: str, found: Mapping[str, int], shown: int, any_orders: bo
         return say("orders.no_ids")
     whole = found.get(group, 0)
     if not whole:
-        return say("orders.none_lost", n=sum(found.get(name, 0) for name in GROUPS if name != BEYOND))
+        key = "orders.none_known_lost" if found.get(UNKNOWN) else "orders.none_lost"
+        return say(key, unknown=found.get(UNKNOWN, 0), n=sum(found.get(name, 0) for name in GROUPS if name != BEYOND))
     cut = say("orders.cut", shown=shown, rows=whole) if whole > shown else ""
     return f"{say(f'order_about.{group}', n=whole)} {cut}".strip()
 
 
-def order(row: Row) -> Row:
-    """An order as it reads best."""
+def order(view: View, row: Row) -> Row:
+    """An order as it reads best, with the address of its page."""
     paid = None
     if row["amount"] is not None:
         paid = " ".join(part for part in (row["currency"], scalar(row["amount"])) if part)
     outcome = row["last_outcome"]
-    return row | {"paid": paid, "last_outcome": None if outcome is None else title("postback", outcome)}
+    return row | {
+        "open_order": links.order(view, row),
+        "paid": paid,
+        "last_outcome": None if outcome is None else title("postback", outcome),
+    }
 
 
 def states(view: View, filters: Filters) -> None:
@@ -202,7 +209,7 @@ def faults(view: View, filters: Filters) -> None:
         view,
         "order_fault_list",
         result,
-        [row | {"fault": title("fault", row["fault"])} for row in result.rows],
+        [{"open_order": links.order(view, row)} | row | {"fault": title("fault", row["fault"])} for row in result.rows],
         metrics=("order_faults.fault", "order_faults.detail"),
         on_select=chosen.append,
         absent=grid.ABSENT,
@@ -235,6 +242,7 @@ def postbacks(view: View, chosen: Row) -> None:
         note=say("orders.postbacks_note", order=chosen["external_order_id"], tenant=chosen["tenant"]),
         absent=grid.ABSENT,
     )
+    links.to_order(view, chosen)
 
 
 def told(row: Row) -> Row:
@@ -244,5 +252,4 @@ def told(row: Row) -> Row:
 
 def same_order(chosen: Row) -> str:
     """SQL condition on the postbacks of one tenant and event type."""
-    event = "null" if chosen["event_type"] is None else texts((chosen["event_type"],))
-    return f"tenant = {texts((chosen['tenant'],))} and event_type is not distinct from {event}"
+    return f"{equals('tenant', chosen['tenant'])} and {equals('event_type', chosen['event_type'])}"

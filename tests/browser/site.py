@@ -34,6 +34,8 @@ PAGES = {
     "limits": "limits",
     "partner": "partner",
     "data": "data",
+    "auction": "auction",
+    "order": "order",
 }
 LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 PATIENCE_MS = 60_000

@@ -20,6 +20,6 @@ select
     posts.latency_ms
 from postbacks as posts
 inner join key_reuses as reuses
-    on posts.key_id = reuses.key_id and posts.idempotency_key = reuses.idempotency_key
+    on posts.key_id is not distinct from reuses.key_id and posts.idempotency_key = reuses.idempotency_key
 where reuses.external_order_id is null
 order by posts.key_id, posts.idempotency_key, posts.ts, posts.body_hash, posts.outcome
