@@ -110,6 +110,12 @@ def test_what_gives_no_row_is_a_reject_with_the_reason(mine: Path, line: str, re
         ('partner = "who"', 'partner = "lower(who"', 18, "`partner`: Parser Error"),
         ("who is not null", "whom is not null", 13, "`when`: Binder Error"),
         ('event = "attempt"', 'event = "attempt"\neach = "who"', 13, "`each`: Binder Error"),
+        ("[recognise]", "[recognize]", 8, "unknown name 'recognize'"),
+        ('keys = [["at", "ids"]]', 'keys = ["at", "ids"]', 9, "`keys` must be a list of lists of keys"),
+        ('when = "who is not null"', 'unknown = ["http_stat"]', 13, "attempt has no key 'http_stat'"),
+        ('kind = "json"', 'kind = "json"\nseparator = ","', 6, "`separator` means nothing for the kind json"),
+        ('kind = "json"', 'kind = "cells"', 4, "`separator` is missing, which the kind cells needs"),
+        ('kind = "json"', "kind = \"json\"\nprefix = '(?=a)'", 6, "no look-around"),
         ('title = "Mine"', 'title = "Mine"\nzone = "Mars/Base"', 3, "`zone`: no time zone 'Mars/Base'"),
     ],
 )
@@ -178,7 +184,8 @@ def test_a_try_says_what_is_recognised_unknown_and_rejected(mine: Path, tmp_path
     (tmp_path / "log.jsonl").write_text(LINE + "{}\n" + "{}\n")
     said = run("formats", str(mine), "--try", "log.jsonl", cwd=tmp_path).stdout
     assert "3 lines tried as mine: 1 facts, 2 rejects" in said
-    assert "not recognised without --format mine" in said
+    assert "not recognised as mine" not in said
+    assert "recognised as mine; load it with --format " in said
     assert "2 x nothing in it that gives a row: attempt" in said
     assert "first: line 2:" in said
     assert re.search(r"unknown in all rows: attempt, request_id, tmax_ms, .*, nbr", said)

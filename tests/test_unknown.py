@@ -163,10 +163,10 @@ def test_calls_that_show_all_attempts_are_judged_beside_hidden_ones(shown: Open)
     assert {row["checked"] for row in tables.rows(snapshot, "audit")} == {1}
 
 
-def test_outcomes_latency_and_429_count_the_attempts_that_are_shown(shown: Open) -> None:
+def test_outcomes_and_latency_count_what_is_shown_and_429_is_unknown(shown: Open) -> None:
     snapshot = shown([last(at(0), "a", count=4, http_status=429, latency_ms=8)])
     assert rows(snapshot, "outcomes", "outcome", "attempts") == [("rate_limited", 1)]
-    assert rows(snapshot, "rate_limits", "requests", "limited", "rate") == [(1, 1, 1.0)]
+    assert rows(snapshot, "rate_limits", "requests", "limited", "rate") == [(1, None, None)]
     assert rows(snapshot, "latency", "attempts") == [(1,)]
 
 

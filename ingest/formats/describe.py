@@ -40,13 +40,7 @@ def describe_trial(fmt: AnyFormat, path: Path, trial: Trial) -> Iterator[str]:
         f"{path}: {counts.lines:,} lines tried as {fmt.name}: {counts.facts:,} facts, {counts.rejects:,} rejects,"
         f" {counts.blank:,} blank"
     )
-    others = [name for name in trial.fits if name != fmt.name]
-    if fmt.name in trial.fits and not others:
-        yield f"recognised as {fmt.name} without --format"
-    elif others:
-        yield f"recognised as {', '.join(trial.fits)}: load it with --format {fmt.name}"
-    else:
-        yield f"not recognised without --format {fmt.name}"
+    yield _recognised(fmt, trial)
     for column, count in sorted(counts.mended.items()):
         yield f"mended: {column} of {count:,} lines could not be read and is unknown there"
     for relation, rows in trial.rows.items():
@@ -62,6 +56,25 @@ def describe_trial(fmt: AnyFormat, path: Path, trial: Trial) -> Iterator[str]:
     for refusal in trial.refusals:
         yield f"  {refusal.lines:,} x {refusal.reason}"
         yield f"    first: line {refusal.first_line}: {refusal.raw[:SHOWN]}"
+
+
+def _recognised(fmt: AnyFormat, trial: Trial) -> str:
+    """Whether the file would be taken for this format by itself."""
+    ships = isinstance(fmt, Format) or fmt.path.parent == FOLDER
+    named = f"--format {fmt.name if ships else fmt.path}" if not isinstance(fmt, Format) else f"--format {fmt.name}"
+    others = [name for name in trial.fits if name != fmt.name]
+    if fmt.name not in trial.fits:
+        instead = (
+            f"; it looks like {', '.join(others)}"
+            if others
+            else f"; load it with {named}"
+            if trial.counts.facts
+            else ""
+        )
+        return f"not recognised as {fmt.name}{instead}"
+    if others:
+        return f"recognised as {', '.join(trial.fits)}: load it with {named}"
+    return f"recognised as {fmt.name}" + ("" if ships else f"; load it with {named}")
 
 
 def _recognition(fmt: AnyFormat) -> str:

@@ -20,14 +20,24 @@ KINDS: tuple[Split, ...] = ("json", "csv", "pairs", "regex", "cells")
 #: The tables and keys of a format file.
 KNOWN = {
     "": {"name", "title", "zone", "split", "recognise", "macros", "rows"},
-    "split": {"kind", "columns", "unset", "prefix", "parts", "separator", "layout", "documents"},
+    "split": {"kind", "columns", "unset", "empty", "prefix", "parts", "separator", "layout", "documents"},
     "split.layout": {"name", "columns"},
     "recognise": {"keys", "exact", "line"},
     "rows": {"event", "when", "each", "unknown", "columns"},
 }
+#: What a kind of split cannot do without.
+NEEDED = {
+    "json": ("columns",),
+    "csv": ("columns",),
+    "pairs": ("columns",),
+    "regex": ("parts",),
+    "cells": ("separator", "layout"),
+}
 #: In a layout, the name of cells that nothing reads.
 NO_COLUMN = "_"
 ADVICE = "; see the README beside the formats that ship, ingest/formats/README.md"
+#: Look-around, references to groups, atomic groups: what a pattern of the engine cannot have.
+LOOKS = re.compile(r"\(\?(?:[=!>]|<[=!]|P=|\()|\\[1-9]")
 _TOML_LINE = re.compile(r"line (\d+)")
 
 
@@ -90,6 +100,9 @@ def read_foreign(path: Path, native: Format, *, plan: bool = True) -> Foreign:
 
 
 def _check_names(source: _Source, data: Mapping[str, Any]) -> None:
+    for key in data.keys() - KNOWN[""]:
+        line = source.line_of(key) if isinstance(data[key], (dict, list)) else source.line_of("", key)
+        source.fail(line, f"unknown name {key!r}; known here: {', '.join(sorted(KNOWN['']))}")
     for key in ("name", "title", "split", "recognise", "rows"):
         if key not in data:
             source.fail(1, f"`{key}` is missing")
@@ -124,6 +137,8 @@ def _splitting(source: _Source, data: Mapping[str, Any]) -> Splitting:
         *(group for part in parts for group in _groups(source, part, "parts")),
     ]
     columns = {name: (name,) for name in groups}
+    if len(columns) < len(groups):
+        source.fail(source.line_of("split", "parts"), "two groups of the pattern have one name")
     table = data.get("columns", {})
     if not isinstance(table, dict):
         source.fail(source.line_of("split", "columns"), "`columns` must be a table: column = key")
@@ -146,19 +161,32 @@ def _splitting(source: _Source, data: Mapping[str, Any]) -> Splitting:
     columns.update({name: (name,) for layout in layouts for name in layout.columns if name != NO_COLUMN})
     if layouts:
         columns["layout"] = ("layout",)
-    wanted = {"regex": ("parts", parts), "cells": ("layout", layouts)}.get(kind, ("columns", columns))
-    if not wanted[1]:
-        source.fail(source.line_of("split"), f"`{wanted[0]}` is missing")
+    _check_keys(source, data, kind)
+    if len({layout.name for layout in layouts}) < len(layouts):
+        source.fail(source.line_of("split.layout"), "two layouts have one name")
     return Splitting(
         kind,
         columns,
         unset=tuple(_list(source, data, "split", "unset")),
+        empty=_text(source, data, "split", "empty", default=""),
         prefix=prefix,
         parts=parts,
         separator=_text(source, data, "split", "separator", default="\t"),
         layouts=layouts,
         documents=bool(data.get("documents", False)),
     )
+
+
+def _check_keys(source: _Source, data: Mapping[str, Any], kind: str) -> None:
+    """Whether what this kind needs is there, and nothing that only others have."""
+    needed = NEEDED[kind]
+    for key in needed:
+        if key not in data:
+            source.fail(source.line_of("split"), f"`{key}` is missing, which the kind {kind} needs")
+    for key in {"parts", "layout", "separator", "columns"} & data.keys() - set(needed):
+        source.fail(source.line_of("split", key), f"`{key}` means nothing for the kind {kind}")
+    if "prefix" in data and kind not in ("json", "pairs"):
+        source.fail(source.line_of("split", "prefix"), f"`prefix` means nothing for the kind {kind}")
 
 
 def _groups(source: _Source, pattern: str, key: str) -> list[str]:
@@ -169,6 +197,8 @@ def _groups(source: _Source, pattern: str, key: str) -> list[str]:
         source.fail(source.line_of("split", key), f"`{key}`: no regular expression: {error} in {pattern!r}")
     if compiled.groups != len(compiled.groupindex):
         source.fail(source.line_of("split", key), f"`{key}`: write (?:...) for groups without a name, in {pattern!r}")
+    if LOOKS.search(pattern):
+        source.fail(source.line_of("split", key), f"`{key}`: the engine has no look-around and no references to groups")
     return list(compiled.groupindex)
 
 
@@ -180,13 +210,23 @@ def _recognition(source: _Source, data: Mapping[str, Any]) -> Recognition:
         except re.error as error:
             source.fail(source.line_of("recognise", "line"), f"`line`: no regular expression: {error}")
     found = Recognition(
-        keys=tuple(frozenset(item) for item in data.get("keys", [])),
-        exact=tuple(frozenset(item) for item in data.get("exact", [])),
+        keys=_key_sets(source, data, "keys"),
+        exact=_key_sets(source, data, "exact"),
         line=line,
     )
     if found == Recognition():
         source.fail(source.line_of("recognise"), "one of `keys`, `exact` and `line` must be given")
     return found
+
+
+def _key_sets(source: _Source, data: Mapping[str, Any], key: str) -> tuple[frozenset[str], ...]:
+    sets = data.get(key, [])
+    if not isinstance(sets, list) or not all(
+        isinstance(item, list) and item and all(isinstance(name, str) for name in item) for item in sets
+    ):
+        line = source.line_of("recognise", key)
+        source.fail(line, f'`{key}` must be a list of lists of keys: [["this", "and this"]]')
+    return tuple(frozenset(item) for item in sets)
 
 
 def _rows(source: _Source, native: Format, data: Mapping[str, Any], nth: int) -> Rows:
@@ -201,8 +241,8 @@ def _rows(source: _Source, native: Format, data: Mapping[str, Any], nth: int) ->
     unknown = tuple(_list(source, data, "rows", "unknown", nth))
     for key in [*columns, *unknown]:
         if key not in keys:
-            line = source.line_of("rows.columns" if key in columns else "rows", key, nth)
-            source.fail(line, f"{event} has no key {key!r}; it has {', '.join(keys)}")
+            place = ("rows.columns", key) if key in columns else ("rows", "unknown")
+            source.fail(source.line_of(*place, nth), f"{event} has no key {key!r}; it has {', '.join(keys)}")
     missing = [key for key, field in keys.items() if field.required and key not in columns and key not in unknown]
     if missing:
         source.fail(source.line_of("rows", "", nth), f"{event} needs {', '.join(missing)}")

@@ -79,12 +79,14 @@ class Splitting:
 
     `columns` gives their sources: a path of JSON keys, or the one key of a pair or a CSV header. `prefix` is what
     stands before the object or the pairs, `parts` what a line consists of: regular expressions, whose named groups are
-    columns too. `unset` are the texts that mean absent. With `documents` an object may extend over many lines.
+    columns too. `unset` are the texts that mean absent, `empty` is what an empty text in JSON stands for. With
+    `documents` an object may extend over many lines.
     """
 
     kind: Split
     columns: Mapping[str, tuple[str, ...]]
     unset: tuple[str, ...] = ()
+    empty: str = ""
     prefix: str = ""
     parts: tuple[str, ...] = ()
     separator: str = ""

@@ -51,7 +51,8 @@ class Trial:
 def try_format(fmt: AnyFormat, path: Path, *, zone: str | None = None, first: int = 5) -> Trial:
     """Reads the first megabyte of `path` as `fmt`, and keeps nothing. Raises InputError."""
     if not path.is_file():
-        raise InputError(f"{path}: no such file; name a log to try the format on")
+        what = "is a folder" if path.is_dir() else "no such file"
+        raise InputError(f"{path}: {what}; name a log to try the format on")
     try:
         data = _head(path)
         state = open_as(fmt, data)
@@ -59,9 +60,13 @@ def try_format(fmt: AnyFormat, path: Path, *, zone: str | None = None, first: in
         raise InputError(f"{path}: {refused.reason}; choose another file to try the format on") from None
     cut = {"csv": whole_records, "document": whole_documents}.get(state.split, last_line_end)
     whole = data[: cut(data)] if len(data) == TRIED_BYTES else data
+    if not data.strip():
+        raise InputError(f"{path}: is empty; choose another file to try the format on")
     if not whole:
         raise InputError(f"{path}: its first record has more than {TRIED_BYTES} bytes; choose another file")
-    trial = Trial([known.name for known in list_formats() if fit(known, data) is not None], Counts())
+    others = [known for known in list_formats() if known.name != fmt.name]
+    fits = [known.name for known in (fmt, *others) if fit(known, data) is not None]
+    trial = Trial(fits, Counts())
     with tempfile.TemporaryDirectory() as folder:
         from ingest.load import engine
 

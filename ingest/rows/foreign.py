@@ -20,6 +20,7 @@ from ingest.formats.spec import Foreign, Relation, Rows
 from ingest.rows.arrays import array, table
 from ingest.rows.batch import Counts, line_hash
 from ingest.rows.engine_sql import ENGINE_ERRORS, MAX_LINE, typed_rows
+from ingest.rows.jsontext import parse
 from ingest.rows.lines import Lines, Numbers
 from ingest.rows.mapping import declare_macros, mapped_rows, records_of
 from ingest.rows.masking import mask_record
@@ -218,12 +219,11 @@ class ForeignLoader:
         return good, bad
 
     def _read_row(self, row: Mapping[str, str | None]) -> Record:
-        """One mapped row by the definition of native events; in JSON what is nested or boolean is no id."""
+        """One mapped row by the definition of native events; what is nested JSON is no id."""
         record = self._reader.read(row)
         if self.format.splitting.kind == "json":
             for key in self._ids[record.relation.name]:
-                text = row[key] or ""
-                if text in ("true", "false") or (text[:1] in "{[" and text[-1:] in "]}"):
+                if _is_nested(row[key] or ""):
                     raise Reject(f"{key} is no text")
         return record
 
@@ -288,6 +288,16 @@ def _mapped_relation(fmt: Foreign, part: Rows) -> Relation:
     """The relation of a block's event with only the keys that the block fills."""
     relation = fmt.canonical.by_event[part.event]
     return replace(relation, fields=tuple(field for field in relation.fields if field.key in part.columns))
+
+
+def _is_nested(text: str) -> bool:
+    """Whether a text is a JSON object or array; one that only begins so, as `[2001:db8::1]` does, is a text."""
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        return isinstance(parse(text), (dict, list))
+    except ValueError:
+        return False
 
 
 def _time_keys(fmt: Foreign) -> list[str]:

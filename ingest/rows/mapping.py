@@ -63,7 +63,11 @@ def _json(splitting: Splitting, lines: str, guarded: bool) -> tuple[dict[str, st
     extract = f"json_extract_string(rest, [{pointers}])"
     if guarded:
         extract = f"case when json_valid(rest) then {extract} end"
-    columns = {**groups, **{name: f"cells[{at}]" for at, name in enumerate(paths, 1)}}
+    texts = {name: f"cells[{at}]" for at, name in enumerate(paths, 1)}
+    if splitting.empty:
+        empty = quote_text(splitting.empty)
+        texts = {name: f"case when {text} = '' then {empty} else {text} end" for name, text in texts.items()}
+    columns = {**groups, **texts}
     return columns, f"(select *, {extract} as cells from {behind})"
 
 

@@ -52,7 +52,8 @@ class Splitter:
         groups, rest = self._behind_prefix(text)
         value = read_object(rest.encode("utf-8", "surrogateescape"))
         paths = self._splitting.columns.items()
-        return {name: groups[name] if name in groups else _text(_at(value, path)) for name, path in paths}
+        texts = {name: groups[name] if name in groups else _text(_at(value, path)) for name, path in paths}
+        return {name: self._splitting.empty if text == "" else text for name, text in texts.items()}
 
     def _pairs(self, line: str) -> dict[str, str | None]:
         groups, rest = self._behind_prefix(line)

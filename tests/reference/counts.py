@@ -70,6 +70,9 @@ def rate_limits(model: Model, selection: Selection) -> list[Row]:
         if is_sent(row):
             requests["exchange", row["partner"], None] += 1
             limited["exchange", row["partner"], None] += row["outcome"] == "rate_limited"
+    for call in model.calls:
+        if call.hidden and selection.takes(call.start, call.partner):
+            untold.add(("exchange", call.partner, None))
     for row in model.facts.postbacks:
         if selection.takes(row["ts"], row["key_id"]):
             requests["postback", row["key_id"], row["endpoint"]] += 1

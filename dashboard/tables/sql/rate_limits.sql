@@ -1,13 +1,20 @@
 -- How often requests were answered 429: one row per stream, partner (the key of postbacks) and endpoint. Where the log
--- tells no status of some of them, that is unknown.
+-- tells no status of some of them, or hides earlier attempts of a partner's calls, that is unknown.
 --: series
-with answers as (
+with hiding as (
+    select distinct partner
+    from range_calls
+    where stream = 'exchange' and hidden > 0
+),
+
+answers as (
     select
         /*at*/
         'exchange' as stream,
         partner,
         null::varchar as endpoint,
         outcome,
+        partner in (select partner from hiding) as untold,
         attempts as n
     from range_attempts
     where outcome not in (select outcome from outcomes where grp = 'not_sent')
@@ -18,6 +25,7 @@ with answers as (
         key_id as partner,
         endpoint,
         outcome,
+        outcome = 'answered_unknown' as untold,
         postbacks as n
     from range_postbacks
 )
@@ -29,7 +37,7 @@ select
     endpoint,
     sum(n)::bigint as requests,
     case
-        when coalesce(sum(n) filter (stream = 'postback' and outcome = 'answered_unknown'), 0) = 0
+        when coalesce(sum(n) filter (untold), 0) = 0
             then coalesce(sum(n) filter (outcome = 'rate_limited'), 0)
     end::bigint as limited,
     limited::double / requests::double as rate
