@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from dashboard import languages
 from dashboard.components import brand, data, sidebar, view
 from dashboard.errors import UserError
 from dashboard.escape import markdown
@@ -36,6 +37,7 @@ def warehouse() -> Path:
 
 def main() -> None:
     """One rerun."""
+    languages.settle()
     st.set_page_config(page_title="RetryLens", page_icon=brand.ICON, layout="wide")
     pages = {
         name: st.Page(

@@ -114,7 +114,7 @@ def test_lost_conversions_are_named_first(run: Any, shown: Shown) -> None:
 def test_the_ledger_lists_what_is_asked_for(run: Any, shown: Shown) -> None:
     test = run(ORDERS, orders=texts.title("order", "beyond_day"))
     assert [row["external_order_id"] for row in shown.tables["order_ledger"]] == ["late"]
-    assert "Retries more than 24 h after the first request: 1, of 1 orders." in said(test)
+    assert "Retries more than 24 h after the first request: 1, of 1 order." in said(test)
     run(orders=texts.title("order", "accepted_first"))
     assert [row["external_order_id"] for row in shown.tables["order_ledger"]] == ["twice", "quick"]
 

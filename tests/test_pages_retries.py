@@ -143,7 +143,7 @@ def test_rescued_money_is_never_added_across_currencies(run: Any, shown: dict[st
         win = {"event": "win", "ts": at(5), "auction_id": auction, "partner": "p", "price": "2", "currency": currency}
         events.append(win)
     text = said(run("retries", events))
-    assert f"{texts.say('rescued.by_currency')} EUR 0.002 in 1 wins; USD 0.002 in 1 wins." in text
+    assert f"{texts.say('rescued.by_currency')} EUR 0.002 in 1 win; USD 0.002 in 1 win." in text
     assert [(row["currency"], row["wins"], row["revenue"]) for row in shown["rescued"]] == [
         ("EUR", 1, "0.002"),
         ("USD", 1, "0.002"),

@@ -83,7 +83,7 @@ def shares(
             ],
             hovertemplate=(
                 "%{customdata[0]}<br>%{customdata[1]}: %{customdata[2]}, "
-                f"%{{customdata[3]}} of %{{customdata[4]}} {unit}<extra></extra>"
+                f"{style.of('%{customdata[3]}', '%{customdata[4]}')} {unit}<extra></extra>"
             ),
         )
     for row, (name, total) in enumerate(zip(style.labels(names, LABEL_ABOVE), totals, strict=True)):

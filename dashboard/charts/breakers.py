@@ -5,10 +5,12 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
+from dashboard import languages
 from dashboard.charts import style
 from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import dates, pattern
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 STATES = {
     "closed": (style.GREEN, "", 0.30),
@@ -47,16 +49,18 @@ def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) 
                 (
                     plotly(lane_name(lane_of(row))),
                     duration((right - left).total_seconds()),
-                    style.count(row["attempts"]),
-                    style.count(row["blocked"]),
-                    "sent though it should be open" if row["kind"] == "expected" else "blocked",
-                    f"{left:%d %b %H:%M:%S}",
+                    tell(
+                        "chart.lane_expected" if row["kind"] == "expected" else "chart.lane_sent",
+                        attempts=style.count(row["attempts"]),
+                        blocked=style.count(row["blocked"]),
+                    ),
+                    f"{left:{languages.current().day} %H:%M:%S}",
                 )
                 for _, left, right, row in parts
             ],
             hovertemplate=(
-                "%{customdata[0]}<br>from %{customdata[5]} for %{customdata[1]}<br>"
-                "%{customdata[2]} attempts sent, %{customdata[3]} %{customdata[4]}"
+                f"%{{customdata[0]}}<br>{tell('chart.lane', moment='%{customdata[3]}', lasted='%{customdata[1]}')}<br>"
+                "%{customdata[2]}"
             ),
         )
         if state == "open":
@@ -105,7 +109,7 @@ def lane_name(lane: Lane) -> str:
     """partner · node, or the partner alone where no node is told; the lane of the reference says so."""
     partner, kind, node = lane
     if kind == "expected":
-        return f"expected · {partner}"
+        return tell("chart.expected", partner=partner)
     return f"{partner} · {node}" if node else partner
 
 
@@ -113,7 +117,7 @@ def duration(seconds: float) -> str:
     """A time span as people say it: 20.0 ms, 41 s, 12.0 min, 3.5 h, 2.1 days; none at all is 0 s."""
     for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
+            return tell(f"shape.{unit}", value=style.number(seconds / size, ".1f"))
     if 0 < seconds < 1:
-        return f"{seconds * 1000:.1f} ms"
-    return f"{seconds:.1f} s" if 0 < seconds < 10 else f"{seconds:.0f} s"
+        return tell("shape.ms", value=style.number(seconds * 1000, ".1f"))
+    return tell("shape.s", value=style.number(seconds, ".1f" if 0 < seconds < 10 else ".0f"))

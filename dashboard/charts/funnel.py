@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from dashboard.charts import style
 from dashboard.charts.bars import counts
 from dashboard.charts.style import Row, Rows
+from dashboard.texts import title
 
 STAGE_COLOURS = (style.BLUE, "#0C78B2", "#479FCF", "#4EA9DB", style.SKY, "#7CC4EA", "#96D0EE", "#B0DCF2")
 
@@ -39,5 +40,5 @@ def share_of_previous(row: Row) -> str:
 
 
 def readable(name: object) -> str:
-    """in_auction -> in auction."""
-    return str(name).replace("_", " ")
+    """A code in words: in_auction -> in auction."""
+    return title("code", name)

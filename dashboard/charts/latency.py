@@ -5,9 +5,10 @@ import plotly.graph_objects as go
 from dashboard.charts import style
 from dashboard.charts.style import Rows
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 QUANTILES = (
-    ("p50_ms", "median", style.BLUE, "circle"),
+    ("p50_ms", "", style.BLUE, "circle"),
     ("p95_ms", "95 %", style.ORANGE, "diamond"),
     ("p99_ms", "99 %", style.RED, "triangle-right"),
 )
@@ -28,7 +29,9 @@ def quantiles(rows: Rows) -> go.Figure:
                 line={"color": style.GREY, "width": 2},
                 layer="below",
             )
-    for column, name, colour, mark in QUANTILES:
+    milliseconds = tell("shape.ms", value="%{customdata[1]}")
+    for column, share, colour, mark in QUANTILES:
+        name = share or tell("chart.median")
         figure.add_scatter(
             x=[row[column] for row in shown],
             y=list(range(len(shown))),
@@ -38,14 +41,14 @@ def quantiles(rows: Rows) -> go.Figure:
             customdata=[
                 (
                     plotly(row["partner"]),
-                    f"{row[column]:,.1f}" if row[column] is not None else style.UNKNOWN,
+                    style.number(row[column], ",.1f"),
                     style.count(row["attempts"]),
                 )
                 for row in shown
             ],
-            hovertemplate=f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} ms (n %{{customdata[2]}})<extra></extra>",
+            hovertemplate=f"%{{customdata[0]}}<br>{name}: {milliseconds} (n %{{customdata[2]}})<extra></extra>",
         )
     style.frame(figure, style.rows_height(len(shown)))
     style.category_rows(figure, [row["partner"] for row in shown])
-    figure.update_xaxes(rangemode="tozero", ticksuffix=" ms", nticks=6)
+    figure.update_xaxes(rangemode="tozero", ticksuffix=tell("shape.ms", value=""), nticks=6)
     return figure

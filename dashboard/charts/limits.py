@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from dashboard.charts import style
 from dashboard.charts.style import Rows
 from dashboard.escape import name_of, plotly
+from dashboard.texts import tell
 
 
 def rates(rows: Rows) -> go.Figure:
@@ -24,16 +25,16 @@ def rates(rows: Rows) -> go.Figure:
             customdata=[
                 (
                     plotly(label),
-                    style.percent(row["rate"]),
-                    style.count(row["limited"]),
-                    style.count(row["requests"]),
+                    tell(
+                        "chart.refused",
+                        share=plotly(style.percent(row["rate"])),
+                        limited=row["limited"],
+                        requests=row["requests"],
+                    ),
                 )
                 for label, row in zip(names, shown, strict=True)
             ],
-            hovertemplate=(
-                "%{customdata[0]}<br>%{customdata[1]} refused: %{customdata[2]} of %{customdata[3]} requests"
-                "<extra></extra>"
-            ),
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<extra></extra>",
         )
     )
     style.frame(figure, style.rows_height(len(shown), legend=False), legend=False)

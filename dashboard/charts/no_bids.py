@@ -6,6 +6,7 @@ from dashboard.charts import style
 from dashboard.charts.bars import counts, shares
 from dashboard.charts.funnel import readable
 from dashboard.charts.style import Rows
+from dashboard.texts import tell
 
 CLASSES = {
     "technical": (style.RED, ""),
@@ -24,8 +25,15 @@ CLASSES = {
 }
 """Class of a no-bid reason -> colour, pattern."""
 
-COLOURS = {readable(name): colour for name, (colour, _) in CLASSES.items()}
-PATTERNS = {readable(name): shape for name, (_, shape) in CLASSES.items()}
+
+def colours() -> dict[str, str]:
+    """Title of a class -> its colour."""
+    return {readable(name): colour for name, (colour, _) in CLASSES.items()}
+
+
+def patterns() -> dict[str, str]:
+    """Title of a class -> its pattern."""
+    return {readable(name): shape for name, (_, shape) in CLASSES.items()}
 
 
 def reasons(rows: Rows) -> go.Figure:
@@ -67,9 +75,9 @@ def by_partner(rows: Rows) -> go.Figure:
             for name in CLASSES
             if name in present
         },
-        colours=COLOURS,
-        patterns=PATTERNS,
-        unit="no-bids",
+        colours=colours(),
+        patterns=patterns(),
+        unit=tell("unit.no_bids"),
     )
 
 

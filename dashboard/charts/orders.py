@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from dashboard.charts import bars, histogram, style
 from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import whole_ticks
+from dashboard.texts import tell
 
 UNKNOWN = "unknown"
 """Stands for a state that is NULL."""
@@ -45,12 +46,12 @@ def times(rows: Rows) -> go.Figure:
             textposition="outside",
             cliponaxis=False,
             customdata=[(name, style.count(value)) for name, value in zip(names, values, strict=True)],
-            hovertemplate="%{customdata[0]}: %{customdata[1]} orders<extra></extra>",
+            hovertemplate=tell("chart.orders", name="%{customdata[0]}", n="%{customdata[1]}") + "<extra></extra>",
         )
     )
     style.frame(figure, 250, legend=False)
     figure.update_layout(margin={"t": 24})
-    histogram.edges(figure, [" ".join(map(str, in_unit(row["from_s"]))) for row in rows])
+    histogram.edges(figure, [edge(row["from_s"]) for row in rows])
     figure.update_yaxes(rangemode="tozero", **whole_ticks(max(values, default=0)))
     return figure
 
@@ -59,9 +60,16 @@ def step(row: Row) -> str:
     """1-5 s, 15 s-1 min, 24+ h."""
     low, unit = in_unit(row["from_s"])
     if row["to_s"] is None:
-        return f"{low}+ {unit}"
+        return tell(f"shape.{unit}", value=f"{low}+")
     high, end = in_unit(row["to_s"])
-    return f"{low}-{high} {end}" if unit == end else f"{low} {unit}-{high} {end}"
+    begin = str(low) if unit == end else tell(f"shape.{unit}", value=low)
+    return tell(f"shape.{end}", value=f"{begin}-{high}")
+
+
+def edge(seconds: int) -> str:
+    """Where a column begins: 15 s."""
+    value, unit = in_unit(seconds)
+    return tell(f"shape.{unit}", value=value)
 
 
 def in_unit(seconds: int) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from dashboard.charts import style
 from dashboard.charts.breakers import duration
 from dashboard.charts.timeline import pattern
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 ROW = 30
 UNITS = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
@@ -79,7 +80,9 @@ def timeline(posts: Sequence[Post], words: Mapping[str, str]) -> go.Figure:
     style.category_rows(figure, [f"{post.label} · {post.title}" for post in posts])
     figure.update_layout(barmode="overlay")
     figure.update_xaxes(
-        range=[-0.02 * reach(posts) / size, 1.05 * reach(posts) / size], ticksuffix=f" {unit}", nticks=5
+        range=[-0.02 * reach(posts) / size, 1.05 * reach(posts) / size],
+        ticksuffix=tell(f"shape.{unit}", value=""),
+        nticks=5,
     )
     return figure
 

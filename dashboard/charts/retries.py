@@ -9,6 +9,7 @@ from dashboard.charts.bars import shares
 from dashboard.charts.funnel import readable
 from dashboard.charts.style import Row, Rows
 from dashboard.escape import name_of, plotly
+from dashboard.texts import tell
 
 BUDGETS = {"1.10": 1.10, "1.20": 1.20}
 """Attempts per call: SRE's per-client 10 %, and the 20 % that proxies allow by default."""
@@ -64,12 +65,15 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
         style.rows_height(len(shown), legend=False, row=40 if len(numbers) > MOST_TOLD else 50) + 26,
         legend=False,
     )
-    style.category_rows(figure, [f"{name_of(partner)} · {readable(trigger)}" for partner, trigger in shown], 28)
+    names = [f"{name_of(partner)} · {titles.get(str(trigger), readable(trigger))}" for partner, trigger in shown]
+    style.category_rows(figure, names, 28)
     figure.update_xaxes(
         side="top",
         tickmode="array",
         tickvals=list(range(len(numbers))),
-        ticktext=[f"retry {number}" if len(numbers) <= MOST_TOLD else str(number) for number in numbers],
+        ticktext=[
+            tell("chart.retry", number=number) if len(numbers) <= MOST_TOLD else str(number) for number in numbers
+        ],
         showgrid=False,
     )
     figure.update_layout(margin={"t": 30})
@@ -81,8 +85,8 @@ def cell_text(cell: Row | None, numbers: int) -> str:
     if cell is None:
         return ""
     if numbers > MOST_TOLD:
-        return f"{100 * cell['success_rate']:.0f}<br>{SMALL}{style.short(cell['retries'])}</span>"
-    interval = f"{100 * cell['success_low']:.0f}-{100 * cell['success_high']:.0f}"
+        return f"{style.number(100 * cell['success_rate'])}<br>{SMALL}{style.short(cell['retries'])}</span>"
+    interval = f"{style.number(100 * cell['success_low'])}-{style.number(100 * cell['success_high'])}"
     return f"{style.percent(cell['success_rate'])}<br>{SMALL}{interval}<br>n {style.short(cell['retries'])}</span>"
 
 
@@ -91,12 +95,15 @@ def cell_hover(cell: Row | None, titles: Mapping[str, str]) -> str:
     if cell is None:
         return ""
     trigger = titles.get(str(cell["trigger"]), readable(cell["trigger"]))
-    return (
-        f"{plotly(cell['partner'])}<br>retry {cell['retry_no']} after {plotly(trigger)}<br>"
-        f"{style.count(cell['successes'])} of {style.count(cell['retries'])} succeeded: "
-        f"{style.percent(cell['success_rate'])}<br>"
-        f"95 % interval {style.percent(cell['success_low'])} to {style.percent(cell['success_high'])}"
+    counts = {name: style.count(cell[name]) for name in ("successes", "retries")}
+    low, high = (plotly(style.percent(cell[name])) for name in ("success_low", "success_high"))
+    lines = (
+        plotly(cell["partner"]),
+        tell("chart.retry_after", number=cell["retry_no"], trigger=plotly(trigger)),
+        tell("chart.succeeded", share=plotly(style.percent(cell["success_rate"])), **counts),
+        tell("chart.interval", low=low, high=high),
     )
+    return "<br>".join(lines)
 
 
 def actual_and_effective(rows: Rows) -> go.Figure:
@@ -115,8 +122,8 @@ def actual_and_effective(rows: Rows) -> go.Figure:
                 layer="below",
             )
     for column, name, colour, mark, unit in (
-        ("actual_success", "actual (attempts)", style.ORANGE, "circle-open", "judged_attempts"),
-        ("effective_success", "effective (calls)", style.BLUE, "diamond", "judged_calls"),
+        ("actual_success", tell("chart.actual"), style.ORANGE, "circle-open", "judged_attempts"),
+        ("effective_success", tell("chart.effective"), style.BLUE, "diamond", "judged_calls"),
     ):
         figure.add_scatter(
             x=[row[column] for row in shown],
@@ -126,7 +133,7 @@ def actual_and_effective(rows: Rows) -> go.Figure:
             marker={"symbol": mark, "size": 11, "color": colour, "line": {"width": 2}},
             customdata=[(plotly(row["partner"]), style.percent(row[column]), style.count(row[unit])) for row in shown],
             hovertemplate=(
-                f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} of %{{customdata[2]}} sent, cancelled left out"
+                f"%{{customdata[0]}}<br>{name}: {tell('chart.of_sent', share='%{customdata[1]}', n='%{customdata[2]}')}"
                 "<extra></extra>"
             ),
         )
@@ -146,7 +153,7 @@ def amplification(rows: Rows) -> go.Figure:
             x=values,
             y=list(range(len(shown))),
             mode="markers+text",
-            text=["" if value is None else f"{value:.2f}" for value in values],
+            text=["" if value is None else style.number(value, ".2f") for value in values],
             textposition="middle right",
             cliponaxis=False,
             marker={
@@ -162,18 +169,21 @@ def amplification(rows: Rows) -> go.Figure:
                 ],
             },
             customdata=[
-                (plotly(row["partner"]), style.count(row["attempts_sent"]), style.count(row["calls_sent"]))
+                (
+                    plotly(row["partner"]),
+                    tell("chart.attempts_for_calls", attempts=row["attempts_sent"], calls=row["calls_sent"]),
+                )
                 for row in shown
             ],
-            hovertemplate="%{customdata[0]}<br>%{customdata[1]} attempts for %{customdata[2]} calls<extra></extra>",
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<extra></extra>",
         )
     )
-    for (text, value), side in zip(BUDGETS.items(), ("right", "left"), strict=True):
+    for value, side in zip(BUDGETS.values(), ("right", "left"), strict=True):
         figure.add_vline(
             x=value,
             line={"color": style.RED, "width": 1, "dash": "dot"},
             annotation={
-                "text": text,
+                "text": style.number(value, ".2f"),
                 "font": {"size": 11},
                 "yref": "paper",
                 "y": 1,
@@ -198,7 +208,7 @@ def mark_unknown(figure: go.Figure, unknown: list[bool], x: float = 0.0) -> None
             figure.add_annotation(
                 x=x,
                 y=index,
-                text=style.UNKNOWN,
+                text=style.unknown(),
                 showarrow=False,
                 xanchor="left",
                 font={"size": 11, "color": style.GREY},
@@ -220,7 +230,7 @@ def fate(rows: Rows) -> go.Figure:
             readable(kind): {"exhausted": "/", "stopped": "x", "no_time": ".", "unknown": "+"}.get(kind, "")
             for kind in kinds
         },
-        unit="calls",
+        unit=tell("unit.calls"),
     )
 
 

@@ -5,14 +5,15 @@ import plotly.graph_objects as go
 from dashboard.charts import style
 from dashboard.charts.style import Rows
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
-MARKS = (("skew_p50_s", "median", style.BLUE, "circle"), ("skew_p99_s", "99 %", style.RED, "triangle-right"))
+MARKS = (("skew_p50_s", "", style.BLUE, "circle"), ("skew_p99_s", "99 %", style.RED, "triangle-right"))
 STALE_S = 300
 LEAST_S = 0.01
 """Where a smaller skew, or none, is drawn: the axis is logarithmic."""
 
 MOST = 20
-TICKS = {0.01: "0.01 s", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 100: "100 s", 1_000: "1,000 s", 10_000: "10,000 s"}
+TICKS = (0.01, 0.1, 1, 10, 100, 1_000, 10_000)
 
 
 def skews(rows: Rows) -> go.Figure:
@@ -22,7 +23,8 @@ def skews(rows: Rows) -> go.Figure:
     """
     shown = list(rows)[:MOST]
     figure = go.Figure()
-    for column, label, colour, mark in MARKS:
+    for column, share, colour, mark in MARKS:
+        label = share or tell("chart.median")
         figure.add_scatter(
             x=[max(row[column], LEAST_S) for row in shown],
             y=list(range(len(shown))),
@@ -35,10 +37,15 @@ def skews(rows: Rows) -> go.Figure:
     figure.add_vline(x=STALE_S, line={"color": style.RED, "width": 1, "dash": "dot"})
     style.frame(figure, style.rows_height(len(shown)))
     style.category_rows(figure, [row["key"] for row in shown])
-    figure.update_xaxes(type="log", tickmode="array", tickvals=list(TICKS), ticktext=list(TICKS.values()))
+    figure.update_xaxes(
+        type="log",
+        tickmode="array",
+        tickvals=TICKS,
+        ticktext=[tell("shape.s", value=style.number(tick, ",")) for tick in TICKS],
+    )
     return figure
 
 
 def seconds(value: float | None) -> str:
     """12.4 s; unknown is said."""
-    return style.UNKNOWN if value is None else f"{value:,.1f} s"
+    return style.unknown() if value is None else tell("shape.s", value=style.number(value, ",.1f"))

@@ -9,8 +9,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dashboard import escape
+from dashboard import languages
 from dashboard.escape import brief, plotly
+from dashboard.texts import tell
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -19,7 +20,6 @@ BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 RED, PURPLE, YELLOW, GREY = "#D55E00", "#CC79A7", "#E0CF2F", "#8A949C"
 QUIET = "rgba(138, 148, 156, 0.22)"
 GRID = "rgba(138, 148, 156, 0.18)"
-UNKNOWN = escape.UNKNOWN
 LABEL_WIDTH = 26
 """Characters of a name on an axis; the hover text has the longer form."""
 
@@ -28,30 +28,45 @@ MOST_ROWS = 40
 """Bars or rows a chart draws at most; the table beside it has them all."""
 
 
+def unknown() -> str:
+    """The word for what no log told."""
+    return tell("shape.unknown")
+
+
+def number(value: float | None, form: str = ",.0f") -> str:
+    """A number in Python's form with the separators of the session's language; None is said, never shown as 0."""
+    return unknown() if value is None else languages.current().number(f"{value:{form}}")
+
+
 def count(value: float | None) -> str:
     """1,234,567; None is said, never shown as 0."""
-    return UNKNOWN if value is None else f"{value:,.0f}"
+    return number(value)
 
 
 def short(value: float | None) -> str:
     """12.4k, for tight places."""
     if value is None:
-        return UNKNOWN
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            return f"{value / (1e3 if unit == 'k' else size):.1f}{unit}"
-    return f"{value:,.0f}"
+        return unknown()
+    for least, size, unit in ((1e9, 1e9, "billions"), (1e6, 1e6, "millions"), (1e4, 1e3, "thousands")):
+        if abs(value) >= least:
+            return tell(f"shape.{unit}", value=number(value / size, ".1f"))
+    return number(value)
 
 
 def percent(value: float | None) -> str:
     """A fraction as per cent with one decimal; tiny shares are not rounded to nothing, nor large ones to all."""
     if value is None:
-        return UNKNOWN
+        return unknown()
     if 0 < value < 0.001:
-        return "<0.1 %"
+        return f"<{number(0.1, '.1f')} %"
     if 0.999 < value < 1:
-        return ">99.9 %"
-    return f"{100 * value:.1f} %"
+        return f">{number(99.9, '.1f')} %"
+    return f"{number(100 * value, '.1f')} %"
+
+
+def of(part: str, whole: str) -> str:
+    """3 of 4."""
+    return tell("shape.of", part=part, whole=whole)
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
@@ -70,6 +85,12 @@ def ink(colour: str) -> str:
 def labels(names: Sequence[object], width: int = LABEL_WIDTH) -> list[str]:
     """Names as short, inert axis texts."""
     return [plotly(brief(name, width), width) for name in names]
+
+
+def separators() -> str:
+    """Decimal and thousands mark of the session's language, as Plotly takes them for axes."""
+    language = languages.current()
+    return language.decimal + language.thousands
 
 
 def frame(figure: go.Figure, height: int, *, legend: bool = True) -> go.Figure:
@@ -92,6 +113,7 @@ def frame(figure: go.Figure, height: int, *, legend: bool = True) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False,
+        separators=separators(),
     )
     figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, fixedrange=True, title=None)
     figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, fixedrange=True, title=None)

@@ -8,6 +8,7 @@ from dashboard.charts import bars, histogram, style
 from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import pattern, whole_ticks
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 VERDICTS = {
     "early": (style.RED, ""),
@@ -51,11 +52,11 @@ def delays(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
             name=plotly(titles[verdict]),
             marker={"color": colour, "line": {"width": 0}, "pattern": pattern(shape)},
             customdata=[(label, style.count(value)) for label, value in zip(names, values, strict=True)],
-            hovertemplate="%{customdata[0]} of Retry-After: %{customdata[1]}",
+            hovertemplate=tell("chart.of_retry_after", share="%{customdata[0]}", n="%{customdata[1]}"),
         )
     style.frame(figure, 280)
     figure.update_layout(barmode="stack")
-    histogram.edges(figure, [f"{row['from_share']:g}" for row in rows])
+    histogram.edges(figure, [style.number(row["from_share"], "g") for row in rows])
     figure.update_yaxes(
         rangemode="tozero", **whole_ticks(max((sum(row[verdict] for verdict in FOLLOWED) for row in rows), default=0))
     )
@@ -64,4 +65,5 @@ def delays(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
 
 def step(row: Row) -> str:
     """0.25-0.5, or 10+."""
-    return f"{row['from_share']:g}+" if row["to_share"] is None else f"{row['from_share']:g}-{row['to_share']:g}"
+    low = style.number(row["from_share"], "g")
+    return f"{low}+" if row["to_share"] is None else f"{low}-{style.number(row['to_share'], 'g')}"

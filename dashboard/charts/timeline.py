@@ -5,6 +5,7 @@ from datetime import datetime
 
 import plotly.graph_objects as go
 
+from dashboard import languages
 from dashboard.charts import style
 from dashboard.escape import plotly
 
@@ -39,7 +40,7 @@ def stacked(
                 for v, n in zip(values, totals, strict=True)
             ],
             marker={"color": colour, "line": {"width": 0}, "pattern": pattern(patterns.get(name, ""))},
-            hovertemplate=f"%{{x}}<br>%{{customdata[0]}} of %{{customdata[1]}} {unit} (%{{customdata[2]}})",
+            hovertemplate=f"%{{x}}<br>{style.of('%{customdata[0]}', '%{customdata[1]}')} {unit} (%{{customdata[2]}})",
         )
     style.frame(figure, height)
     figure.update_layout(barmode="stack", bargap=0.08)
@@ -62,7 +63,7 @@ def rates(
     lone = len(buckets) < 60
     for index, (name, parts) in enumerate(series.items()):
         values = [style.ratio(part, whole) for part, whole in parts]
-        shown = [style.percent(v) if as_percent else (style.UNKNOWN if v is None else f"{v:.3f}") for v in values]
+        shown = [style.percent(v) if as_percent else style.number(v, ".3f") for v in values]
         figure.add_scatter(
             x=list(buckets),
             y=values,
@@ -74,7 +75,7 @@ def rates(
             ],
             line={"color": COLOURS[index % len(COLOURS)], "width": 2, "dash": DASHES[index % len(DASHES)]},
             marker={"symbol": MARKS[index % len(MARKS)], "size": 5},
-            hovertemplate=f"%{{customdata[0]}}: %{{customdata[1]}} of %{{customdata[2]}} {unit}<br>%{{x}}",
+            hovertemplate=f"%{{customdata[0]}}: {style.of('%{customdata[1]}', '%{customdata[2]}')} {unit}<br>%{{x}}",
         )
     highest = max((budgets or {}).values(), default=0.0)
     for text, value in (budgets or {}).items():
@@ -126,15 +127,17 @@ def span(figure: go.Figure, buckets: Sequence[datetime]) -> go.Figure:
 
 def dates(figure: go.Figure) -> go.Figure:
     """Few, short date labels: the clock, and below it the day where it changes."""
+    language = languages.current()
     figure.update_xaxes(
         type="date",
+        hoverformat=language.hover,
         showgrid=False,
         nticks=6,
         tickangle=0,
         tickformatstops=[
-            {"dtickrange": [None, 59_999], "value": "%H:%M:%S\n%d %b"},
-            {"dtickrange": [60_000, 86_399_999], "value": "%H:%M\n%d %b"},
-            {"dtickrange": [86_400_000, None], "value": "%d %b\n%Y"},
+            {"dtickrange": [None, 59_999], "value": f"%H:%M:%S\n{language.day}"},
+            {"dtickrange": [60_000, 86_399_999], "value": f"%H:%M\n{language.day}"},
+            {"dtickrange": [86_400_000, None], "value": language.days},
         ],
     )
     return figure

@@ -10,6 +10,7 @@ from dashboard.charts import style
 from dashboard.charts.outcomes import OUTCOMES
 from dashboard.charts.timeline import pattern
 from dashboard.escape import brief, plotly
+from dashboard.texts import tell
 
 ROW = 26
 RESERVE = "rgba(213, 94, 0, 0.14)"
@@ -82,7 +83,7 @@ def _name(figure: go.Figure, place: int, name: str, first: Line | None, words: M
     """The name of a group; with `first`, its first attempt, also the budget that it had."""
     text = plotly(name, LABEL_WIDTH)
     if isinstance(first, Bar):
-        budget = words["no_budget"] if first.budget_ms is None else f"{first.budget_ms:,.0f} ms"
+        budget = words["no_budget"] if first.budget_ms is None else ms(first.budget_ms)
         text = f"{plotly(brief(name, SHORT), SHORT)} · {plotly(budget)}"
     figure.add_annotation(x=0, xref="paper", y=place, text=text, font={"weight": 700}, showarrow=False, xanchor="left")
 
@@ -170,7 +171,7 @@ def _budgets(figure: go.Figure, lines: Sequence[Line], reserve_ms: float, words:
         figure.add_shape(type="line", x0=begin, x1=begin, line={"color": style.RED, "width": 1, "dash": "dot"}, **span)
         figure.add_shape(type="line", x0=budget, x1=budget, line={"color": style.RED, "width": 1}, **span)
         if place == 0 and first == 0:
-            text = f"{plotly(words['reserve'])} {begin:,.0f} · {plotly(words['budget'])} {budget:,.0f} ms"
+            text = f"{plotly(words['reserve'])} {style.number(begin)} · {plotly(words['budget'])} {ms(budget)}"
             figure.add_annotation(
                 x=budget, y=-0.5, text=text, showarrow=False, xanchor="right", yanchor="bottom", font={"size": 11}
             )
@@ -215,4 +216,4 @@ def hover(bar: Bar, words: Mapping[str, str]) -> str:
 
 def ms(value: float) -> str:
     """Milliseconds; fractions only where they say something."""
-    return f"{value:,.1f} ms" if 0 < value < 10 else f"{value:,.0f} ms"
+    return tell("shape.ms", value=style.number(value, ",.1f" if 0 < value < 10 else ",.0f"))

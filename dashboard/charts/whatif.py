@@ -6,6 +6,7 @@ from dashboard.charts import style
 from dashboard.charts.retries import BUDGETS
 from dashboard.charts.style import Rows
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 MARKS = (
     ("before", "amplification_before", "attempts_before", style.ORANGE, "circle-open"),
@@ -22,7 +23,7 @@ def amplification(rows: Rows) -> go.Figure:
             figure.add_annotation(
                 x=1,
                 y=index,
-                text=style.UNKNOWN,
+                text=style.unknown(),
                 showarrow=False,
                 xanchor="left",
                 font={"size": 11, "color": style.GREY},
@@ -38,24 +39,25 @@ def amplification(rows: Rows) -> go.Figure:
                 layer="below",
             )
     for name, column, attempts, colour, mark in MARKS:
+        label = tell(f"chart.{name}")
         figure.add_scatter(
             x=[row[column] for row in shown],
             y=list(range(len(shown))),
             mode="markers",
-            name=name,
+            name=label,
             marker={"symbol": mark, "size": 11, "color": colour, "line": {"width": 2}},
             customdata=[
                 (
                     plotly(row["partner"]),
-                    "" if row[column] is None else f"{row[column]:.3f}",
-                    style.count(row[attempts]),
+                    tell(
+                        "chart.attempts_per_call",
+                        value="" if row[column] is None else style.number(row[column], ".3f"),
+                        attempts=row[attempts],
+                    ),
                 )
                 for row in shown
             ],
-            hovertemplate=(
-                f"%{{customdata[0]}}<br>{name}: %{{customdata[1]}} attempts per call, %{{customdata[2]}} in all"
-                "<extra></extra>"
-            ),
+            hovertemplate=f"%{{customdata[0]}}<br>{label}: %{{customdata[1]}}<extra></extra>",
         )
     for value in BUDGETS.values():
         figure.add_vline(x=value, line={"color": style.RED, "width": 1, "dash": "dot"})

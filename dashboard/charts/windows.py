@@ -5,6 +5,7 @@ import plotly.graph_objects as go
 from dashboard.charts import style
 from dashboard.charts.style import Row, Rows
 from dashboard.escape import plotly
+from dashboard.texts import tell
 
 MOST = 15
 """Keys drawn at most; the others came no closer to their limit."""
@@ -27,13 +28,14 @@ def peaks(rows: Rows) -> go.Figure:
             textposition="outside",
             cliponaxis=False,
             customdata=[
-                (plotly(name(row)), style.percent(row["utilisation"]), used(row), style.count(row["windows"]))
+                (
+                    plotly(name(row)),
+                    tell("chart.fullest", share=style.percent(row["utilisation"]), used=used(row)),
+                    tell("chart.windows", n=row["windows"]),
+                )
                 for row in shown
             ],
-            hovertemplate=(
-                "%{customdata[0]}<br>fullest window: %{customdata[1]} of its limit, %{customdata[2]}<br>"
-                "windows: %{customdata[3]}<extra></extra>"
-            ),
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
         )
     )
     figure.add_vline(x=1, line={"color": style.RED, "width": 1, "dash": "dot"})
@@ -50,8 +52,8 @@ def name(row: Row) -> str:
 
 def used(row: Row) -> str:
     """60 of 50, over the limit."""
-    text = f"{style.count(row['requests'])} of {style.count(row['limit'])}"
-    return f"{text}, over" if is_over(row) else text
+    text = style.of(style.count(row["requests"]), style.count(row["limit"]))
+    return tell("chart.over", used=text) if is_over(row) else text
 
 
 def is_over(row: Row) -> bool:

@@ -72,7 +72,7 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding
                     "retries": row["retries"],
                     "bound": style.percent(row["upper_bound"]),
                     "per_day": a_day(row["retries_per_day"]),
-                    "saved": style.UNKNOWN if saved is None else duration(float(saved) / 1000),
+                    "saved": style.unknown() if saved is None else duration(float(saved) / 1000),
                 },
                 partner="" if row["partner"] in ("*", None) else row["partner"],
                 remedy=sender_advice(row),
@@ -96,7 +96,7 @@ def sender_advice(row: Row) -> str:
 
 def a_day(rate: float | None) -> str:
     """A number a day; below ten with two digits, for rare is not never."""
-    return f"{rate:.2g}" if rate is not None and 0 < rate < 9.95 else style.count(rate)
+    return style.number(rate, ".2g") if rate is not None and 0 < rate < 9.95 else style.count(rate)
 
 
 def covers(wide: Row, narrow: Row) -> bool:

@@ -7,12 +7,13 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard.charts import waterfall
-from dashboard.components import attempt_times, data, moments
+from dashboard.components import attempt_times, choices, data, moments
 from dashboard.components.attempt_times import Times
 from dashboard.components.data import Only, Result, Row
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters
+from dashboard.languages import ENGLISH, LANGUAGES
 from dashboard.tables.context import equals
 from dashboard.text import scalar
 from dashboard.texts import say, tell
@@ -69,11 +70,21 @@ def which(view: View, uses: Sequence[Sequence[Row]]) -> Sequence[Row]:
     if len(uses) == 1:
         return uses[0]
     st.markdown(say("auction.used", times=len(uses)))
-    begins = {moments.told(view, use[0]["ts"]): place for place, use in enumerate(uses)}
+    begins = {moments.told(view, use[0]["ts"], ENGLISH): use for use in uses}
+    written = {
+        begin: {moments.told(view, use[0]["ts"], language) for language in LANGUAGES.values()}
+        for begin, use in begins.items()
+    }
+    titles = {begin: moments.told(view, use[0]["ts"]) for begin, use in begins.items()}
     chosen = st.selectbox(
-        tell("auction.use", zone=view.filters.zone), list(begins), len(uses) - 1, key="began", bind="query-params"
+        tell("auction.use", zone=view.filters.zone),
+        list(begins),
+        len(begins) - 1,
+        format_func=lambda begin: titles.get(begin, begin),
+        key=choices.recall("began", titles, written.__getitem__),
+        bind="query-params",
     )
-    return uses[begins.get(chosen or "", len(uses) - 1)]
+    return begins.get(chosen or "", uses[-1])
 
 
 def by_partner(rows: Sequence[Row]) -> list[Row]:

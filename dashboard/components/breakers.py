@@ -47,14 +47,14 @@ def headline(view: View, filters: Filters) -> None:
         [
             Tile(
                 "open_now",
-                style.count(sum(row["state"] == "open" for row in now)) if now else style.UNKNOWN,
+                style.count(sum(row["state"] == "open" for row in now)) if now else style.unknown(),
                 metric="breakers.open_nodes",
                 n=len(now),
                 unit=tell("unit.lanes"),
             ),
             Tile(
                 "opens",
-                style.count(result.total("opens")) if known else style.UNKNOWN,
+                style.count(result.total("opens")) if known else style.unknown(),
                 metric="breakers.opens",
                 n=len(result.rows),
                 unit=tell("unit.lanes"),
@@ -78,7 +78,7 @@ def headline(view: View, filters: Filters) -> None:
             ),
             Tile(
                 "blocked",
-                style.count(blocked) if known else style.UNKNOWN,
+                style.count(blocked) if known else style.unknown(),
                 metric="breakers.blocked",
                 n=blocked + result.total("attempts"),
                 unit=tell("unit.attempts"),

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard.charts import budget as charts
 from dashboard.charts import style
-from dashboard.components import data, hidden, panel
+from dashboard.components import choices, data, hidden, panel
 from dashboard.components.data import Only, Result, Row
 from dashboard.components.retries import of
 from dashboard.components.view import View
@@ -68,7 +68,7 @@ def choose(view: View, filters: Filters, tried: Sequence[Row]) -> tuple[str, str
             tell("budget.trigger"),
             [EVERY, *triggers],
             format_func=lambda name: titles.get(name, name),
-            key="budget_trigger",
+            key=choices.labelled("budget_trigger"),
         )
     return partner or partners[0], trigger or EVERY
 

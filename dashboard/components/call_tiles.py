@@ -51,7 +51,7 @@ def amplification(row: Row, series: Series) -> Tile:
     amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
     return Tile(
         "amplification",
-        style.UNKNOWN if amplified is None else f"{amplified:.3f}",
+        style.number(amplified, ".3f"),
         metric="calls.amplification",
         n=row["calls_sent"],
         unit=tell("unit.calls"),

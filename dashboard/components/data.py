@@ -8,7 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from dashboard import languages
 from dashboard.filters import Filters
+from dashboard.languages import ENGLISH
 from dashboard.output import csv_bytes
 from dashboard.snapshot import Snapshot, current_name, open_snapshot
 from dashboard.tables import get_table
@@ -162,7 +164,9 @@ def metric_texts(snapshot: Snapshot) -> Mapping[str, Row]:
 
 def outcome_texts(snapshot: Snapshot) -> Mapping[str, Row]:
     """Title, group, owner and remedy of each outcome."""
-    return {row["outcome"]: row for row in _codes(snapshot, str(snapshot.warehouse), snapshot.id, "outcomes")}
+    rows = _codes(snapshot, str(snapshot.warehouse), snapshot.id, "outcomes")
+    titles = {} if languages.current() is ENGLISH else texts_of("outcome")
+    return {row["outcome"]: row | {"title": titles.get(row["outcome"], row["title"])} for row in rows}
 
 
 def nbr_texts(snapshot: Snapshot) -> Sequence[Row]:

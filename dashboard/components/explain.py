@@ -5,21 +5,22 @@ from typing import Any
 
 from dashboard.charts import style
 from dashboard.escape import markdown
-from dashboard.texts import say
+from dashboard.texts import counted, say
+from dashboard.texts import metric as translated
 
 LONGEST = 2_000
 
 
 def metric(texts: Mapping[str, Mapping[str, Any]], name: str, n: float | None = None, unit: str = "") -> str:
     """Help text of a metric of the dictionary; `n` is the denominator that was measured."""
-    row = texts.get(name)
     parts = []
-    if row is not None:
+    if name in texts:
+        row = translated(texts[name])
         parts.append(f"**{markdown(row['title'], LONGEST)}**: {markdown(row['definition'], LONGEST)}")
         if row["numerator"]:
             parts.append(say("explain.numerator") + " " + markdown(row["numerator"], LONGEST))
         if row["denominator"]:
             parts.append(say("explain.denominator") + " " + markdown(row["denominator"], LONGEST))
     if n is not None:
-        parts.append(say("explain.n", n=style.count(n), unit=unit))
+        parts.append(say("explain.n", n=style.count(n), unit=counted(unit, n)))
     return "\n\n".join(parts)

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import streamlit as st
 
-from dashboard.charts.style import UNKNOWN
+from dashboard import languages
+from dashboard.charts import style
 from dashboard.texts import table, tell
 
 Row = Mapping[str, Any]
@@ -53,10 +54,10 @@ def show(
     columns: Sequence[str] | None = None,
     on_select: Callable[[int], None] | None = None,
     alt: str = "",
-    absent: str = UNKNOWN,
+    absent: str | None = None,
     height: int = HEIGHT,
 ) -> None:
-    """A table; with `on_select`, a click on a row calls it with the row's place. `absent` stands for None."""
+    """A table; with `on_select`, a click on a row calls it with the row's place. None reads `absent`, or unknown."""
     shown = list(rows)[:MOST_SHOWN]
     if len(rows) > MOST_SHOWN:
         st.caption(tell("grid.cut", shown=MOST_SHOWN, rows=len(rows)))
@@ -64,7 +65,7 @@ def show(
     options: dict[str, Any] = {
         "hide_index": True,
         "column_config": {name: column(name, data[name]) for name in data.columns},
-        "placeholder": absent,
+        "placeholder": style.unknown() if absent is None else absent,
         "alt": alt or tell("grid.alt", rows=len(rows)),
         "height": "auto" if len(shown) * ROW < height else height,
     }
@@ -97,6 +98,11 @@ def cell(value: object, zone: ZoneInfo) -> object:
     return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, default=str)
 
 
+def fixed(digits: int) -> str:
+    """A column's format with so many decimals; where these follow a comma it is the browser that writes the number."""
+    return f"%.{digits}f" if languages.current() is languages.ENGLISH else "localized"
+
+
 def column(name: str, values: "pd.Series[Any]") -> Any:
     """How a column is written, by its name and what is in it."""
     label = table("column").get(name, name.replace("_", " "))
@@ -105,13 +111,13 @@ def column(name: str, values: "pd.Series[Any]") -> Any:
     if name in RATES:
         return st.column_config.NumberColumn(label, format="percent")
     if name.endswith("_ms") and pd.api.types.is_float_dtype(values):
-        return st.column_config.NumberColumn(label, format="%.1f")
+        return st.column_config.NumberColumn(label, format=fixed(1))
     if name in ("remedy", "definition"):
         return st.column_config.TextColumn(label, width="large")
     if name in RATIOS:
-        return st.column_config.NumberColumn(label, format="%.3f")
+        return st.column_config.NumberColumn(label, format=fixed(3))
     if pd.api.types.is_datetime64_any_dtype(values):
-        return st.column_config.DatetimeColumn(label, format="YYYY-MM-DD HH:mm:ss")
+        return st.column_config.DatetimeColumn(label, format=languages.current().grid_time)
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
         return st.column_config.NumberColumn(label, format="localized")
     return st.column_config.Column(label)

@@ -14,7 +14,7 @@ from dashboard.components.view import View, age, now_us
 from dashboard.filters import Filters
 from dashboard.report import report_files
 from dashboard.snapshot import Snapshot
-from dashboard.texts import say, tell
+from dashboard.texts import metric, say, tell
 
 MOST_WEEKS = 60
 DICTIONARY = ("title", "definition", "unit", "numerator", "denominator", "owner", "name")
@@ -26,7 +26,7 @@ def freshness(view: View) -> None:
     newest = [
         Tile(
             f"newest_{stream}",
-            age((now_us() - span.newest_us) / 1e6) if span and span.newest_us else style.UNKNOWN,
+            age((now_us() - span.newest_us) / 1e6) if span and span.newest_us else style.unknown(),
             metric="data.freshness",
             n=len(loads.rows),
             unit=tell("unit.loads"),
@@ -87,7 +87,11 @@ def dictionary(view: View) -> None:
             label_visibility="collapsed",
         )
         words = (wanted or "").lower().split()
-        rows = [row for row in result.rows if all(word in " ".join(map(str, row.values())).lower() for word in words)]
+        rows = [
+            row
+            for row in map(metric, result.rows)
+            if all(word in " ".join(map(str, row.values())).lower() for word in words)
+        ]
         st.caption(say("dictionary.found", found=len(rows), rows=len(result.rows)))
         grid.show(
             rows,

@@ -118,7 +118,7 @@ def over_time(view: View, filters: Filters) -> None:
         "no_bid_time",
         series.result,
         lambda: timeline.stacked(
-            series.times, ordered, colours=charts.COLOURS, patterns=charts.PATTERNS, unit="no-bids"
+            series.times, ordered, colours=charts.colours(), patterns=charts.patterns(), unit=tell("unit.no_bids")
         ),
         n=series.result.total("no_bids"),
         unit="no-bids",

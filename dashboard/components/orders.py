@@ -7,14 +7,14 @@ import streamlit as st
 from dashboard.charts import orders as charts
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import data, grid, links, panel
+from dashboard.components import choices, data, grid, links, panel
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.tables.context import equals
 from dashboard.text import scalar
-from dashboard.texts import say, table, tell, title
+from dashboard.texts import in_every_language, say, table, tell, title
 
 LOST, BEYOND, UNKNOWN = "lost", "beyond_day", "unknown"
 GROUPS = (LOST, BEYOND, UNKNOWN, "pending", "accepted_after_retry", "accepted_earlier", "accepted_first")
@@ -70,7 +70,7 @@ def counted(text: str, part: int | None, whole: int, metric: str, unit: str) -> 
     share = style.ratio(part, whole)
     return Tile(
         text,
-        style.UNKNOWN if share is None else style.count(part),
+        style.unknown() if share is None else style.count(part),
         metric=metric,
         n=whole,
         unit=unit,
@@ -109,17 +109,19 @@ def ledger(view: View, filters: Filters) -> None:
 
 def choose(found: Mapping[str, int]) -> str:
     """The orders to list; the choice stays in the address, by its title."""
-    offered = {title("order", name): name for name in GROUPS if name == LOST or found.get(name)}
+    offered = [name for name in GROUPS if name == LOST or found.get(name)]
+    titles = {name: title("order", name) for name in offered}
     chosen = st.segmented_control(
         tell("orders.choose"),
-        list(offered),
-        default=title("order", LOST),
-        key="orders",
+        offered,
+        default=LOST,
+        format_func=lambda name: titles.get(name, name),
+        key=choices.recall("orders", titles, lambda name: in_every_language(f"order.{name}")),
         bind="query-params",
         required=True,
         label_visibility="collapsed",
     )
-    return offered.get(chosen or "", LOST)
+    return chosen or LOST
 
 
 def ledger_note(group: str, found: Mapping[str, int], shown: int, any_orders: bool) -> str:

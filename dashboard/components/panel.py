@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard.charts.style import UNKNOWN
 from dashboard.components import data, explain, grid
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
-from dashboard.texts import say, tell
+from dashboard.texts import counted, say, tell
 
 DETAILS_HEIGHT = 220
 """Pixels of the table and of the statement behind the door: both in sight at once."""
@@ -59,7 +58,7 @@ def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: 
     texts = data.metric_texts(view.snapshot)
     parts = [say(f"panel.{name}.about"), *(explain.metric(texts, metric) for metric in metrics)]
     if n is not None:
-        parts.append(say("explain.n", n=int(n), unit=unit))
+        parts.append(say("explain.n", n=int(n), unit=counted(unit, n)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -109,7 +108,7 @@ def table(
     metrics: Sequence[str] = (),
     note: str = "",
     on_select: Callable[[int], None] | None = None,
-    absent: str = UNKNOWN,
+    absent: str | None = None,
     empty: str = "",
 ) -> None:
     """A panel that is a table: `rows` as they read best, with the result they come from behind the door.

@@ -145,7 +145,7 @@ def amplification_time(view: View, stream: str) -> None:
             lines,
             unit=tell("unit.attempts_per_call"),
             as_percent=False,
-            budgets=charts.BUDGETS,
+            budgets={style.number(value, ".2f"): value for value in charts.BUDGETS.values()},
             floor=0.98,
         ),
         metrics=("calls.amplification",),

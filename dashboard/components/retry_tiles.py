@@ -75,7 +75,7 @@ def wasted(view: View, stream: str, row: Row, tried: Series) -> Tile:
 
 def span(ms: float | None) -> str:
     """Milliseconds as people say a time span."""
-    return style.UNKNOWN if ms is None else duration(ms / 1000)
+    return style.unknown() if ms is None else duration(ms / 1000)
 
 
 def late(row: Row, calls: Series) -> Tile:

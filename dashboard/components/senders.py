@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dashboard.charts import style
 from dashboard.components import data, grid, panel
 from dashboard.components.data import Row
 from dashboard.components.view import View
@@ -42,9 +43,9 @@ def pattern(row: Row) -> str:
     parts = [title("backoff_kind", row["kind"])]
     if row["base_ms"]:
         base = "backoff.every" if row["kind"] == "fixed" else "backoff.base"
-        parts.append(tell(base, ms=f"{row['base_ms']:,.0f}"))
+        parts.append(tell(base, ms=style.number(row["base_ms"])))
     if row["cap_ms"] is not None:
-        parts.append(tell("backoff.cap", ms=f"{row['cap_ms']:,.0f}"))
+        parts.append(tell("backoff.cap", ms=style.number(row["cap_ms"])))
     if row["jitter"] is not None:
         parts.append(title("jitter", row["jitter"]))
     return ", ".join(parts)

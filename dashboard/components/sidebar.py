@@ -8,12 +8,14 @@ from zoneinfo import available_timezones
 
 import streamlit as st
 
-from dashboard.components import data
+from dashboard import languages
+from dashboard.components import choices, data
 from dashboard.components.view import ALL, CUSTOM, DEFAULT_RANGE, PRESETS, View, preset_start
 from dashboard.escape import plain
 from dashboard.filters import Filters, parse_moment, utc
+from dashboard.languages import LANGUAGES
 from dashboard.snapshot import Snapshot
-from dashboard.texts import say, tell
+from dashboard.texts import in_every_language, say, tell, title
 
 UNKNOWN_WIDTH = 28
 """Characters shown of a name that no partner or key has."""
@@ -24,20 +26,11 @@ def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
     span = snapshot.streams.get("all")
     first, newest = (span.first_us, span.newest_us) if span else (None, None)
     with st.sidebar:
-        choice = (
-            st.selectbox(
-                tell("filter.range"),
-                [*PRESETS, ALL, CUSTOM],
-                list(PRESETS).index(DEFAULT_RANGE),
-                key="range",
-                bind="query-params",
-                help=say("filter.range_help"),
-            )
-            or DEFAULT_RANGE
-        )
+        choice = _preset()
         typed = _custom(first, newest) if choice == CUSTOM else (None, None)
         partners = _partners(snapshot)
         zone = _zone(snapshot)
+        _language()
         everywhere = Filters(partners=partners, zone=zone)
         start, end = _range(choice, typed, zone, newest)
         filters = replace(everywhere, frm_us=start, to_us=end)
@@ -46,6 +39,36 @@ def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
         return View(snapshot, filters, everywhere, None, None, pages)
     begin = first if start is None or first is None else max(start, first)
     return View(snapshot, filters, everywhere, begin, newest + 1 if end is None else end, pages)
+
+
+def _preset() -> str:
+    ranges = [*PRESETS, ALL, CUSTOM]
+    titles = {name: title("range", name) for name in ranges}
+    key = choices.recall("range", titles, lambda name: in_every_language(f"range.{name}"))
+    chosen = st.selectbox(
+        tell("filter.range"),
+        ranges,
+        ranges.index(DEFAULT_RANGE),
+        format_func=lambda name: titles.get(name, name),
+        key=key,
+        bind="query-params",
+        help=say("filter.range_help"),
+    )
+    return chosen or DEFAULT_RANGE
+
+
+def _language() -> None:
+    names = {code: language.name for code, language in LANGUAGES.items()}
+    key = choices.recall(languages.KEY, names, lambda code: {names[code]})
+    st.selectbox(
+        tell("language.label"),
+        list(names),
+        list(names).index(languages.usual().code),
+        format_func=lambda code: names.get(code, code),
+        key=key,
+        bind="query-params",
+        on_change=choices.hold,
+    )
 
 
 def _range(
@@ -65,7 +88,11 @@ def _range(
 def _custom(first: int | None, newest: int | None) -> tuple[datetime | None, datetime | None]:
     low = utc(first).replace(hour=0, minute=0, second=0, microsecond=0) if first is not None else None
     high = utc(newest) if newest is not None else None
-    hint = say("filter.custom_help", first=f"{low:%Y-%m-%d}", newest=f"{high:%Y-%m-%d %H:%M}") if low and high else None
+    language = languages.current()
+    hint = None
+    if low and high:
+        first_day, last_minute = f"{low:{language.date}}", f"{high:{language.date} %H:%M}"
+        hint = say("filter.custom_help", first=first_day, newest=last_minute)
     low_end, high_end = datetime(2000, 1, 1), datetime(2101, 1, 1)
     start = st.datetime_input(
         tell("filter.from"), None, low_end, high_end, key="from", bind="query-params", help=hint, step=60

@@ -9,7 +9,7 @@ import streamlit as st
 from dashboard.charts import style
 from dashboard.components import explain
 from dashboard.escape import markdown
-from dashboard.texts import say
+from dashboard.texts import counted, say
 
 MOST_IN_ROW = 5
 NARROWEST = 160
@@ -59,7 +59,9 @@ def note(tile: Tile) -> str | None:
     """What stands below the value: n and its unit, or what the tile says itself."""
     if tile.note:
         return markdown(tile.note)
-    return say("tile.n", n=style.short(tile.n), unit=tile.unit) if tile.n is not None else None
+    if tile.n is None:
+        return None
+    return say("tile.n", n=style.short(tile.n), unit=counted(tile.unit, tile.n))
 
 
 def columns(tiles: int) -> int:

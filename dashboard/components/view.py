@@ -8,8 +8,11 @@ from zoneinfo import ZoneInfo
 
 import streamlit as st
 
+from dashboard import languages
 from dashboard.filters import Filters, utc
+from dashboard.languages import Language
 from dashboard.snapshot import Snapshot
+from dashboard.texts import tell
 
 MINUTE_US = 60_000_000
 PRESETS = {"1h": 3_600, "24h": 86_400, "7d": 604_800}
@@ -60,19 +63,22 @@ def current() -> View:
     return view
 
 
-def clock(moment: datetime) -> str:
-    """A local time as pages write it."""
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+def clock(moment: datetime, language: Language | None = None) -> str:
+    """A local time as pages write it, in the session's language or in another."""
+    return f"{moment:{(language or languages.current()).date} %H:%M:%S}"
+
+
+AGES = ((86_400, "days"), (3_600, "h"), (60, "min"))
+"""Units in which an age is told, in seconds."""
 
 
 def age(seconds: float) -> str:
     """How long ago, in words."""
     if seconds < 0:
-        return "ahead of this clock"
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit} ago" if size > 60 else f"{seconds / size:.0f} {unit} ago"
-    return f"{seconds:.0f} s ago"
+        return tell("shape.ahead")
+    size, unit = next((pair for pair in AGES if seconds >= pair[0]), (1, "s"))
+    value = languages.current().number(f"{seconds / size:.{1 if size > 60 else 0}f}")
+    return tell("shape.ago", span=tell(f"shape.{unit}", value=value))
 
 
 def now_us() -> int:

@@ -151,7 +151,7 @@ def loss(totals: Row, name: str, among: str = "calls") -> Tile:
 def revenue(totals: Row) -> Tile:
     """Money of the first currency, with that of the others below: amounts of two are never added."""
     amounts: Mapping[str, Decimal] | None = totals["revenue_lost"]
-    told = [style.UNKNOWN]
+    told = [style.unknown()]
     if amounts is not None:
         told = [f"{currency} {rounded(amount)}" for currency, amount in amounts.items()] or [tell("flags.no_money")]
     return Tile(
@@ -166,7 +166,7 @@ def revenue(totals: Row) -> Tile:
 
 def rounded(amount: Decimal) -> str:
     """An amount short enough for a tile; the table below has all its digits."""
-    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.2f}" if amount >= 1 else f"{float(amount):.3g}"
+    return style.number(float(amount), ",.0f" if amount >= 100 else ".2f" if amount >= 1 else ".3g")
 
 
 def late(totals: Row) -> Tile:
@@ -189,12 +189,12 @@ def percent_of(row: Row, part: str, whole: str) -> str:
 
 def ratio(value: float | None) -> str:
     """Attempts per call as text."""
-    return style.UNKNOWN if value is None else f"{value:.3f}"
+    return style.number(value, ".3f")
 
 
 def took(ms: float | None) -> str:
     """Milliseconds as people say a time span."""
-    return style.UNKNOWN if ms is None else duration(float(ms) / 1000)
+    return style.unknown() if ms is None else duration(float(ms) / 1000)
 
 
 def partners(view: View, policy: Policy, found: Replay) -> None:
@@ -293,7 +293,7 @@ def estimate(view: View, policy: Policy, found: Replay) -> None:
 
 def expected(told: Row, name: str) -> Tile:
     """An expected number with the interval around it."""
-    value = style.UNKNOWN
+    value = style.unknown()
     note = tell("whatif.not_told" if told["added_known"] else "whatif.never_tried")
     if told[name] is not None:
         value = style.short(told[name])

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import whatif
-from dashboard.components import data, grid, panel
+from dashboard.components import choices, data, grid, panel
 from dashboard.components.view import View
 from dashboard.errors import UserError
 from dashboard.escape import markdown, plain
@@ -126,7 +126,7 @@ def rules(view: View) -> dict[str, Any]:
         tell("whatif.triggers"),
         TRIGGERS,
         format_func=lambda name: titles.get(name, name),
-        key=KEYS["triggers"],
+        key=choices.labelled(KEYS["triggers"]),
         help=say("whatif.triggers_help"),
         placeholder=tell("whatif.no_triggers"),
     )
