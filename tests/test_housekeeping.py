@@ -33,6 +33,7 @@ from ingest.settings import Settings, load_settings
 from ingest.simulate import simulate
 from ingest.snapshot.current import SCHEMA_VERSION, current_path, read_state
 from ingest.snapshot.digest import file_digest
+from ingest.sources.marks import PLAIN, Trace
 from ingest.verify import verify
 from tests.loaded import Event, attempt, postback
 
@@ -469,6 +470,7 @@ def made_old(warehouse: Path, layout: int) -> None:
     assert path is not None
     with duckdb.connect(str(path)) as con:
         con.execute("update meta set value = ? where key = 'schema_version'", [str(layout)])
+        known_plainly(con)
         con.execute("alter table known drop column scheme; alter table known drop column chain")
         files = con.execute("select relation, path from files where rows > 0").fetchall()
     for relation, name in files:
@@ -486,6 +488,19 @@ def made_old(warehouse: Path, layout: int) -> None:
     name = f"{path.name.partition('-')[0]}-abc123.duckdb"
     path.rename(path.with_name(name))
     (warehouse / "CURRENT").write_text(name + "\n")
+
+
+def known_plainly(con: duckdb.DuckDBPyConnection) -> None:
+    """Know each content by one hash all along, as the first two layouts did, and not by the state of its file."""
+    for rowid, names in con.execute("select rowid, names from known").fetchall():
+        (name,) = json.loads(names)
+        trace = Trace(plain=True)
+        trace.feed(Path(name).read_bytes())
+        whole, marks = trace.digest_of(PLAIN), trace.marks_of(PLAIN)
+        con.execute(
+            "update known set digest = ?, resume_digest = ?, chunk_marks = ?, names = ? where rowid = ?",
+            [whole, whole, marks, json.dumps({name: None}), rowid],
+        )
 
 
 def made_first(path: Path) -> None:
