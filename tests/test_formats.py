@@ -130,6 +130,142 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, before: str, after: str
     assert "\n" not in str(error.value)
 
 
+PARTS = """\
+name = "mine"
+title = "Mine"
+
+[split]
+kind = "regex"
+# ] a comment 'with' "marks"
+parts = [
+    '(?P<time>[^\\] ]+) ',  # the [time]
+    "(?P<id>\\"?[a-z]+) ",
+    '''
+(?P<who>[a-z]+)''', '(?P<code>[0-9]+)',
+]
+
+[recognise]
+line = "^x"
+
+[[rows]]
+event = "attempt"
+
+[rows.columns]
+ts = "time"
+auction_id = "id"
+partner = "who"
+"""
+
+
+@pytest.mark.parametrize(
+    "before, after, line, said",
+    [
+        ("(?P<time>", "(", 8, "write (?:...)"),
+        ("(?P<id>", "(?P<id", 9, "no regular expression"),
+        ("(?P<id>", "(?P<time>", 9, "two groups have the name time"),
+        ("(?P<who>", "(?=(?P<who>", 10, "no regular expression"),
+        ("(?P<code>", "(?!x)(?P<code>", 11, "no look-around"),
+    ],
+)
+def test_a_mistake_in_one_of_several_parts_is_told_with_its_own_line(
+    tmp_path: Path, before: str, after: str, line: int, said: str
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(PARTS)
+    assert isinstance(load_format(str(path)), Foreign)
+    path.write_text(PARTS.replace(before, after, 1))
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}, line {line}: ") as error:
+        load_format(str(path))
+    assert said in str(error.value)
+
+
+LAYOUTS = """\
+name = "mine"
+title = "Mine"
+
+[split]
+kind = "cells"
+separator = ";"
+
+[[split.layout]]
+name = "bid"
+columns = ["time", "id"]
+
+[[split.layout]]
+name = "imp"
+columns = ["time", "id", "who"]
+
+[recognise]
+line = ";"
+
+[[rows]]
+event = "impression"
+
+[rows.columns]
+ts = "time"
+auction_id = "id"
+"""
+
+
+@pytest.mark.parametrize(
+    "before, after, line, said",
+    [
+        (', "who"]', "]", 14, "two layouts have as many columns"),
+        (', "who"]', ', "id"]', 14, "a column of the layout imp stands there twice"),
+        ('name = "imp"', 'name = "bid"', 13, "two layouts have one name"),
+        ('name = "imp"', 'name = "imp"\ncells = 3', 14, "unknown key 'cells'"),
+        ('name = "imp"', "name = 7", 13, "`name` must be a text"),
+    ],
+)
+def test_a_mistake_in_the_second_layout_is_told_with_its_own_line(
+    tmp_path: Path, before: str, after: str, line: int, said: str
+) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(LAYOUTS)
+    assert isinstance(load_format(str(path)), Foreign)
+    path.write_text(LAYOUTS.replace(before, after, 1))
+    with pytest.raises(InputError, match=f"^{re.escape(str(path))}, line {line}: ") as error:
+        load_format(str(path))
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(select content from read_text('{secret}'))",
+        "(select max(content) from read_text(['{secret}']))",
+        "case when who = 'nobody' then (select content from read_text('{secret}')) end",
+        "(select content from query('select content from read_text(''{secret}'')'))",
+        "(select max(file) from glob('{secret}'))",
+        "(select max(a) from read_csv('{secret}', header = false, names = ['a']))",
+        "(select max(a) from '{secret}')",
+        "(select content from read_text('http://127.0.0.1:9/secret'))",
+        "who) as t from (select 1) as s; copy (select 1) to '{secret}.csv'; select (1",
+    ],
+)
+def test_the_sql_of_a_format_reads_no_files_and_no_addresses(mine: Path, tmp_path: Path, expression: str) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("secret-7\n")
+    told = expression.format(secret=secret)
+    mine.write_text(MINIMAL.replace('partner = "who"', f'partner = "{told}"'))
+    with pytest.raises(InputError, match=r"line 18: `partner`: ") as error:
+        load_format(str(mine))
+    assert "secret-7" not in str(error.value)
+    assert [path.name for path in tmp_path.iterdir() if path != mine] == ["secret.csv"]
+
+
+def test_a_macro_reads_no_files(mine: Path) -> None:
+    mine.write_text(MINIMAL + "\n[macros]\nstolen = \"(x) as (select x || content from read_text('mine.toml'))\"\n")
+    with pytest.raises(InputError, match=r"line 22: the macro stolen: .*no files and no addresses"):
+        load_format(str(mine))
+
+
+def test_a_macro_carries_no_statement_behind_it(mine: Path) -> None:
+    mine.write_text(MINIMAL + '\n[macros]\nlow = "(x) as lower(x); create table t (a integer)"\n')
+    with pytest.raises(InputError, match="line 22: the macro low: one expression is wanted"):
+        load_format(str(mine))
+
+
 def test_an_expression_that_fails_rejects_its_line_alone(mine: Path) -> None:
     mine.write_text(MINIMAL.replace('http_status = "code"', 'http_status = "cast(code as integer)"'))
     loaded = read(str(mine), LINE + LINE.replace("204", '"secret-7"') + LINE)

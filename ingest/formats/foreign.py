@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from zoneinfo import ZoneInfo
 
-import duckdb
-
 from ingest.errors import InputError
+from ingest.formats.check import check_sql
+from ingest.formats.source import ADVICE, Source
 from ingest.formats.spec import Foreign, Format, Layout, Recognition, Rows, Split, Splitting, canonical_of
 
 KINDS: tuple[Split, ...] = ("json", "csv", "pairs", "regex", "cells")
@@ -35,36 +33,9 @@ NEEDED = {
 }
 #: In a layout, the name of cells that nothing reads.
 NO_COLUMN = "_"
-ADVICE = "; see the README beside the formats that ship, ingest/formats/README.md"
 #: Look-around, references to groups, atomic groups: what a pattern of the engine cannot have.
 LOOKS = re.compile(r"\(\?(?:[=!>]|<[=!]|P=|\()|\\[1-9]")
 _TOML_LINE = re.compile(r"line (\d+)")
-
-
-@dataclass(frozen=True)
-class _Source:
-    """The text of a format file, to tell where something stands."""
-
-    path: Path
-    text: str
-
-    @cached_property
-    def lines(self) -> list[str]:
-        return self.text.splitlines()
-
-    def line_of(self, table: str, key: str = "", nth: int = 0) -> int:
-        """The line of `key` in the `nth` table of this name (of the table itself without a key), from 1."""
-        start = 0
-        if table:
-            heads = [n for n, line in enumerate(self.lines) if line.strip().strip("[]").strip() == table]
-            start = heads[min(nth, len(heads) - 1)] if heads else 0
-        if not key:
-            return start + 1
-        found = re.compile(rf'\s*(?:"{re.escape(key)}"|{re.escape(key)})\s*=')
-        return next((n + 1 for n in range(start, len(self.lines)) if found.match(self.lines[n])), start + 1)
-
-    def fail(self, line: int, why: str) -> NoReturn:
-        raise InputError(f"{self.path}, line {line}: {why}{ADVICE}")
 
 
 def read_foreign(path: Path, native: Format, *, plan: bool = True) -> Foreign:
@@ -73,7 +44,7 @@ def read_foreign(path: Path, native: Format, *, plan: bool = True) -> Foreign:
     Its SQL is tried only with `plan`: that takes longer than a small load.
     """
     try:
-        source = _Source(path, path.read_text(encoding="utf-8"))
+        source = Source(path, path.read_text(encoding="utf-8"))
         data = tomllib.loads(source.text)
     except (UnicodeDecodeError, OSError) as error:
         raise InputError(f"{path}: cannot be read as a format file: {error}{ADVICE}") from None
@@ -95,11 +66,11 @@ def read_foreign(path: Path, native: Format, *, plan: bool = True) -> Foreign:
         other_kinds=tuple(_kinds(source, data["split"])[1:]),
     )
     if plan:
-        _check_sql(source, fmt)
+        check_sql(source, fmt)
     return fmt
 
 
-def _check_names(source: _Source, data: Mapping[str, Any]) -> None:
+def _check_names(source: Source, data: Mapping[str, Any]) -> None:
     for key in data.keys() - KNOWN[""]:
         line = source.line_of(key) if isinstance(data[key], (dict, list)) else source.line_of("", key)
         source.fail(line, f"unknown name {key!r}; known here: {', '.join(sorted(KNOWN['']))}")
@@ -118,7 +89,7 @@ def _check_names(source: _Source, data: Mapping[str, Any]) -> None:
             source.fail(line, f"unknown key {key!r}; known here: {', '.join(sorted(KNOWN[table]))}")
 
 
-def _kinds(source: _Source, data: Mapping[str, Any]) -> list[Split]:
+def _kinds(source: Source, data: Mapping[str, Any]) -> list[Split]:
     given = data.get("kind")
     kinds: list[Split] = given if isinstance(given, list) and given else [given]  # type: ignore[list-item]
     if not set(kinds) <= set(KINDS):
@@ -128,17 +99,18 @@ def _kinds(source: _Source, data: Mapping[str, Any]) -> list[Split]:
     return kinds
 
 
-def _splitting(source: _Source, data: Mapping[str, Any]) -> Splitting:
+def _splitting(source: Source, data: Mapping[str, Any]) -> Splitting:
     kind = _kinds(source, data)[0]
     prefix = _text(source, data, "split", "prefix", default="")
     parts = tuple(_list(source, data, "split", "parts"))
-    groups = [
-        *_groups(source, prefix, "prefix"),
-        *(group for part in parts for group in _groups(source, part, "parts")),
-    ]
-    columns = {name: (name,) for name in groups}
-    if len(columns) < len(groups):
-        source.fail(source.line_of("split", "parts"), "two groups of the pattern have one name")
+    columns: dict[str, tuple[str, ...]] = {}
+    patterns = [(prefix, source.line_of("split", "prefix"), "prefix")]
+    patterns += [(part, source.line_of_item("split", "parts", nth), "parts") for nth, part in enumerate(parts)]
+    for pattern, line, key in patterns:
+        for group in _groups(source, pattern, line, key):
+            if group in columns:
+                source.fail(line, f"`{key}`: two groups have the name {group}")
+            columns[group] = (group,)
     table = data.get("columns", {})
     if not isinstance(table, dict):
         source.fail(source.line_of("split", "columns"), "`columns` must be a table: column = key")
@@ -147,23 +119,11 @@ def _splitting(source: _Source, data: Mapping[str, Any]) -> Splitting:
         if not keys or not all(isinstance(key, str) and key for key in keys):
             source.fail(source.line_of("split.columns", name), f"`{name}` must name a key")
         columns[name] = tuple(keys)
-    layouts = tuple(
-        Layout(_text(source, item, "split.layout", "name"), tuple(_list(source, item, "split.layout", "columns")))
-        for item in data.get("layout", [])
-    )
-    sizes = [len(layout.columns) for layout in layouts]
-    if len(set(sizes)) < len(sizes):
-        source.fail(source.line_of("split.layout"), "two layouts have as many columns: they could not be told apart")
-    for layout in layouts:
-        named = [name for name in layout.columns if name != NO_COLUMN]
-        if len(set(named)) < len(named):
-            source.fail(source.line_of("split.layout"), f"a column of the layout {layout.name} stands there twice")
+    layouts = _layouts(source, data.get("layout", []))
     columns.update({name: (name,) for layout in layouts for name in layout.columns if name != NO_COLUMN})
     if layouts:
         columns["layout"] = ("layout",)
     _check_keys(source, data, kind)
-    if len({layout.name for layout in layouts}) < len(layouts):
-        source.fail(source.line_of("split.layout"), "two layouts have one name")
     return Splitting(
         kind,
         columns,
@@ -177,7 +137,30 @@ def _splitting(source: _Source, data: Mapping[str, Any]) -> Splitting:
     )
 
 
-def _check_keys(source: _Source, data: Mapping[str, Any], kind: str) -> None:
+def _layouts(source: Source, data: object) -> tuple[Layout, ...]:
+    """The layouts of cells; each is told from the others by its name and by how many columns it has."""
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        source.fail(source.line_of("split", "layout"), "`layout` must be one or more tables [[split.layout]]")
+    layouts: list[Layout] = []
+    for nth, item in enumerate(data):
+        for key in item.keys() - KNOWN["split.layout"]:
+            line = source.line_of("split.layout", key, nth)
+            source.fail(line, f"unknown key {key!r}; known here: {', '.join(sorted(KNOWN['split.layout']))}")
+        name = _text(source, item, "split.layout", "name", nth)
+        columns = tuple(_list(source, item, "split.layout", "columns", nth))
+        place = source.line_of("split.layout", "columns", nth)
+        named = [column for column in columns if column != NO_COLUMN]
+        if len(set(named)) < len(named):
+            source.fail(place, f"a column of the layout {name} stands there twice")
+        if any(len(columns) == len(other.columns) for other in layouts):
+            source.fail(place, "two layouts have as many columns: they could not be told apart")
+        if any(name == other.name for other in layouts):
+            source.fail(source.line_of("split.layout", "name", nth), "two layouts have one name")
+        layouts.append(Layout(name, columns))
+    return tuple(layouts)
+
+
+def _check_keys(source: Source, data: Mapping[str, Any], kind: str) -> None:
     """Whether what this kind needs is there, and nothing that only others have."""
     needed = NEEDED[kind]
     for key in needed:
@@ -189,20 +172,20 @@ def _check_keys(source: _Source, data: Mapping[str, Any], kind: str) -> None:
         source.fail(source.line_of("split", "prefix"), f"`prefix` means nothing for the kind {kind}")
 
 
-def _groups(source: _Source, pattern: str, key: str) -> list[str]:
+def _groups(source: Source, pattern: str, line: int, key: str) -> list[str]:
     """The named groups of a pattern; groups without a name would shift those that the engine counts."""
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        source.fail(source.line_of("split", key), f"`{key}`: no regular expression: {error} in {pattern!r}")
+        source.fail(line, f"`{key}`: no regular expression: {error} in {pattern!r}")
     if compiled.groups != len(compiled.groupindex):
-        source.fail(source.line_of("split", key), f"`{key}`: write (?:...) for groups without a name, in {pattern!r}")
+        source.fail(line, f"`{key}`: write (?:...) for groups without a name, in {pattern!r}")
     if LOOKS.search(pattern):
-        source.fail(source.line_of("split", key), f"`{key}`: the engine has no look-around and no references to groups")
+        source.fail(line, f"`{key}`: the engine has no look-around and no references to groups")
     return list(compiled.groupindex)
 
 
-def _recognition(source: _Source, data: Mapping[str, Any]) -> Recognition:
+def _recognition(source: Source, data: Mapping[str, Any]) -> Recognition:
     line = _text(source, data, "recognise", "line", default="")
     if line:
         try:
@@ -219,7 +202,7 @@ def _recognition(source: _Source, data: Mapping[str, Any]) -> Recognition:
     return found
 
 
-def _key_sets(source: _Source, data: Mapping[str, Any], key: str) -> tuple[frozenset[str], ...]:
+def _key_sets(source: Source, data: Mapping[str, Any], key: str) -> tuple[frozenset[str], ...]:
     sets = data.get(key, [])
     if not isinstance(sets, list) or not all(
         isinstance(item, list) and item and all(isinstance(name, str) for name in item) for item in sets
@@ -229,7 +212,7 @@ def _key_sets(source: _Source, data: Mapping[str, Any], key: str) -> tuple[froze
     return tuple(frozenset(item) for item in sets)
 
 
-def _rows(source: _Source, native: Format, data: Mapping[str, Any], nth: int) -> Rows:
+def _rows(source: Source, native: Format, data: Mapping[str, Any], nth: int) -> Rows:
     canonical = canonical_of(native, ())
     event = data.get("event")
     relation = canonical.by_event.get(event) if isinstance(event, str) else None
@@ -255,42 +238,7 @@ def _rows(source: _Source, native: Format, data: Mapping[str, Any], nth: int) ->
     )
 
 
-def _check_sql(source: _Source, fmt: Foreign) -> None:
-    """Lets the engine plan every expression over no records."""
-    from ingest.rows.mapping import declare_macros, mapped_rows
-
-    con = duckdb.connect()
-    try:
-        for name, definition in declare_macros(fmt.macros).items():
-            _try(source, con, definition, source.line_of("macros", name), f"the macro {name}")
-        listed = ", ".join(f"cast(null as varchar) as {_name(name)}" for name in fmt.splitting.columns)
-        records = f"(select 0 as line_no, false as suspect, true as exact, {listed} where false)"
-        for part, nth in _numbered(fmt.rows):
-            bare = Rows(part.event, {})
-            if part.each:
-                bare = Rows(part.event, {}, each=part.each)
-                _try(source, con, mapped_rows(bare, records), source.line_of("rows", "each", nth), "`each`")
-            when = Rows(part.event, {}, when=part.when, each=part.each)
-            _try(source, con, mapped_rows(when, records), source.line_of("rows", "when", nth), "`when`")
-            for key, expression in part.columns.items():
-                one = Rows(part.event, {key: expression}, each=part.each)
-                _try(source, con, mapped_rows(one, records), source.line_of("rows.columns", key, nth), f"`{key}`")
-    finally:
-        con.close()
-
-
-def _try(source: _Source, con: duckdb.DuckDBPyConnection, sql: str, line: int, what: str) -> None:
-    try:
-        con.execute(sql)
-    except duckdb.Error as error:
-        source.fail(line, f"{what}: {str(error).splitlines()[0]}")
-
-
-def _numbered(rows: Sequence[Rows]) -> Sequence[tuple[Rows, int]]:
-    return [(part, nth) for nth, part in enumerate(rows)]
-
-
-def _zone(source: _Source, data: Mapping[str, Any]) -> str | None:
+def _zone(source: Source, data: Mapping[str, Any]) -> str | None:
     zone = _text(source, data, "", "zone", default="")
     if zone:
         try:
@@ -301,7 +249,7 @@ def _zone(source: _Source, data: Mapping[str, Any]) -> str | None:
 
 
 def _text(
-    source: _Source, data: Mapping[str, Any], table: str, key: str, nth: int = 0, *, default: str | None = None
+    source: Source, data: Mapping[str, Any], table: str, key: str, nth: int = 0, *, default: str | None = None
 ) -> str:
     value = data.get(key, default)
     if not isinstance(value, str):
@@ -310,21 +258,17 @@ def _text(
     return value
 
 
-def _list(source: _Source, data: Mapping[str, Any], table: str, key: str, nth: int = 0) -> list[str]:
+def _list(source: Source, data: Mapping[str, Any], table: str, key: str, nth: int = 0) -> list[str]:
     value = data.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         source.fail(source.line_of(table, key, nth), f"`{key}` must be a list of texts")
     return value
 
 
-def _texts_of(source: _Source, data: object, table: str, nth: int = 0) -> dict[str, str]:
+def _texts_of(source: Source, data: object, table: str, nth: int = 0) -> dict[str, str]:
     if not isinstance(data, dict):
         source.fail(source.line_of(table, "", nth), f"`{table}` must be a table: name = SQL")
     for key, value in data.items():
         if not isinstance(value, str):
             source.fail(source.line_of(table, key, nth), f"`{key}` must be an SQL expression in quotes")
     return dict(data)
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
