@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.facts import store
 from ingest.load import ingest
 from ingest.models import build, parts, slices
-from ingest.models.relations import STORED
+from ingest.models.relations import HOUR_US, STORED
 from ingest.simulate import simulate
 
 pytestmark = pytest.mark.slow
@@ -43,3 +44,40 @@ def test_slices_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for relation in STORED:
         rows = f"select * from {relation} order by all"
         assert sliced.query(rows) == whole.query(rows), relation
+
+
+def test_a_load_of_facts_years_apart_touches_no_hour_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two lines of each hour with a fact, twenty years away from the rest: the work goes with the hours that exist."""
+    monkeypatch.setattr(build, "LARGE_ROWS", 500)
+    monkeypatch.setattr(slices, "SLICE_ROWS", 10_000)
+    log = simulate_two_ages(tmp_path)
+    asked: list[set[int]] = []
+    rewrite = parts.Parts.rewrite
+
+    def noted(self: parts.Parts, relation: str, hours: set[int], *rest: Any, **more: Any) -> None:
+        asked.append(hours)
+        rewrite(self, relation, hours, *rest, **more)
+
+    monkeypatch.setattr(parts.Parts, "rewrite", noted)
+    ingest([str(log)], tmp_path / "warehouse")
+    snapshot = open_snapshot(tmp_path / "warehouse")
+    [(first, last, held)] = snapshot.query(
+        f"select min(epoch_us(ts)), max(epoch_us(ts)), count(distinct epoch_us(ts) // {HOUR_US}) from attempts"
+    )
+    assert (last - first) // HOUR_US > 20 * 365 * 24
+    assert held < 20
+    assert max(len(hours) for hours in asked) < 100
+
+
+def simulate_two_ages(folder: Path) -> Path:
+    """One log of a simulated hour and of the same hour in the year 2006."""
+    simulate(folder / "logs", 5, 60, 0.05)
+    log = folder / "two-ages.jsonl"
+    with log.open("w") as out:
+        for path in sorted((folder / "logs").glob("*.jsonl")):
+            for line in path.read_text().splitlines():
+                out.write(line + "\n")
+                out.write(line.replace('"ts":"2026', '"ts":"2006').replace('_id":"', '_id":"old-') + "\n")
+    return log

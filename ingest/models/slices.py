@@ -169,11 +169,12 @@ class Slices:
             ).fetchall()[0]
             if not rows:
                 continue
+            if hi - lo > self._wide_us or lo // DAY_US != hi // DAY_US:
+                todo += self._by_hour(f"select * from {_read([path])}", path.with_suffix(""))
+                continue
             hours.update(range(lo, hi + HOUR_US, HOUR_US))
             if lo == hi:
                 alone.setdefault(lo, []).append((path, rows))
-            elif hi - lo > self._wide_us or lo // DAY_US != hi // DAY_US:
-                todo += self._by_hour(f"select * from {_read([path])}", path.with_suffix(""))
             else:
                 self._move(relation, path, rows, lo, hi - lo + HOUR_US)
         for hour, held in alone.items():
