@@ -74,7 +74,7 @@ help:
 	@echo "make check        the fast part of that: lint, types, import contracts, quick tests"
 	@echo "make bench        measure speed and memory"
 	@echo "make soak         kill a thousand loads, read a million broken lines"
-	@echo "make screenshots  every page in both themes and two widths, into artifacts/"
+	@echo "make screenshots  every page in both themes and four widths, into artifacts/"
 	@echo "make lock         resolve requirements*.txt anew from pyproject.toml"
 	@echo "make clean        remove the environment, builds, caches and artifacts (never a warehouse)"
 

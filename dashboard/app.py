@@ -1,12 +1,15 @@
 """The dashboard: opens the warehouse, draws the filters, and runs the page that was asked for."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import Page
 
 from dashboard import languages
-from dashboard.components import brand, data, sidebar, view
+from dashboard.components import brand, data, links, sidebar, view
 from dashboard.errors import UserError
 from dashboard.escape import markdown
 from dashboard.texts import say, tell
@@ -25,6 +28,8 @@ PAGES = {
     "auction": ("auction", ":material/gavel:"),
     "order": ("order", ":material/receipt_long:"),
 }
+
+STYLE = Path(__file__).with_name("style.css")
 
 #: Pages of one thing, reached by links: the navigation does not list them.
 HIDDEN = ("auction", "order")
@@ -51,16 +56,30 @@ def main() -> None:
         for name, (path, icon) in PAGES.items()
     }
     st.logo(brand.LOGO, icon_image=brand.ICON, size="large")
-    chosen = st.navigation(list(pages.values()), expanded=True)
+    chosen = st.navigation(list(pages.values()), position="hidden")
+    place = st.sidebar.container(key="navigation", gap=None)
+    st.html(STYLE)
     try:
         snapshot = data.snapshot(warehouse())
     except UserError as error:
         st.title(tell("app.no_data"), anchor=False)
         st.markdown(markdown(error, 600))
         st.caption(say("app.no_data_hint"))
+        navigate(place, pages)
         return
     view.remember(sidebar.choose(snapshot, pages))
+    navigate(place, pages)
     chosen.run()
+
+
+def navigate(place: DeltaGenerator, pages: Mapping[str, Page]) -> None:
+    """Links to the pages, each with the filters in its address: opened beside or sent, it shows what is seen here.
+
+    Drawn after the filters, for only then the address says what was chosen.
+    """
+    for name, page in pages.items():
+        if name not in HIDDEN:
+            place.page_link(page, query_params=links.kept(), width="stretch")
 
 
 main()

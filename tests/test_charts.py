@@ -159,11 +159,11 @@ def call(partner: str, amplification: float | None) -> dict[str, Any]:
 def test_fate_starts_with_what_was_recovered() -> None:
     rows = [
         {"partner": "a", "fate": fate, "calls": number}
-        for number, fate in enumerate(("not_retried", "recovered_10", "recovered_2", "exhausted"), start=1)
+        for number, fate in enumerate(("not_retried", "recovered_10", "recovered_2", "exhausted", "recovered_4"), 1)
     ]
-    assert [trace.name for trace in retries.fate(rows).data] == [
-        "recovered 2", "recovered 10", "exhausted", "not retried",
-    ]  # fmt: skip
+    drawn = retries.fate(rows).data
+    assert [trace.name for trace in drawn] == ["recovered 2", "recovered 4 or later", "exhausted", "not retried"]
+    assert [trace.customdata[0][3] for trace in drawn] == ["3", "7", "4", "1"]
 
 
 def test_breakers_draw_closed_and_cut_to_the_range() -> None:
@@ -268,7 +268,7 @@ def test_findings_are_ranked_by_load_and_name_rollups_only_alone() -> None:
         flag("a", "timeout", "disable", 5), flag("b", "no_bid", "never", 50), flag("*", "timeout", "disable", 55),
         flag("*", "reset", "disable", 9), flag("*", "*", "keep"), flag("c", "timeout", "keep"),
     ]  # fmt: skip
-    found = attention.findings(flags, [], [], 0, {})
+    found = attention.findings(flags, [], [], 0, {}, 7)
     assert [(one.text, one.partner) for one in found] == [("never", "b"), ("disable_all", ""), ("disable", "a")]
 
 
@@ -279,7 +279,7 @@ def test_open_breakers_come_first_and_count_their_nodes() -> None:
         interval("open", NOON, HOURS[1]) | {"partner": "closed again"},
     ]
     end_us = int((NOON - datetime(1970, 1, 1)).total_seconds() + 60) * 1_000_000
-    first = attention.findings([flag("b", "no_bid", "never")], rows, [], end_us, {})[0]
+    first = attention.findings([flag("b", "no_bid", "never")], rows, [], end_us, {}, 7)[0]
     assert (first.text, first.values["open"], first.values["nodes"], first.values["lasted"]) == (
         "open",
         1,

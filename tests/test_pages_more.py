@@ -109,11 +109,31 @@ def flag(stream: str, trigger: str, a_day: float = 10, saved: float | None = 20)
     }  # fmt: skip
 
 
+def test_a_partner_that_is_not_there_is_said_and_another_one_named(simulated: Path) -> None:
+    page = run(simulated, "partner", name="*nobody*")
+    [said] = page.warning
+    assert "\\*nobody\\*" in said.value
+    picked = page.main.selectbox[0]
+    assert f"This is {picked.value} instead" in said.value
+    other = next(name for name in picked.options if name != picked.value)
+    page.main.selectbox[0].select(other).run()
+    assert not page.warning
+
+
+def test_every_link_of_the_overview_keeps_the_filters(simulated: Path) -> None:
+    page = run(simulated, "overview", range="7d", partner="flakywire", zone="Europe/Kyiv")
+    links = [link.proto for block in (page.main, page.sidebar) for link in block.get("page_link")]
+    assert len(links) > len(PAGES)
+    for link in links:
+        for part in ("range=7d", "partner=flakywire", "zone=Europe%2FKyiv"):
+            assert part in link.query_string, (link.page, link.query_string)
+
+
 @pytest.mark.parametrize(
     ("trigger", "advice"), [("rate_limited", "Retry-After"), ("client_error", "correct the request"), ("*", "stop")]
 )
 def test_the_sender_of_postbacks_is_told_to_act_not_the_exchange(trigger: str, advice: str) -> None:
-    [finding] = attention.bad_retries([flag("postback", trigger)], {})
+    [finding] = attention.bad_retries([flag("postback", trigger)], {}, 7)
     sentence = say(f"finding.{finding.text}", **finding.values)
     remedy = say(f"finding.remedy_{finding.remedy}", **finding.values)
     assert "Retries of key **k**" in sentence
@@ -124,7 +144,7 @@ def test_the_sender_of_postbacks_is_told_to_act_not_the_exchange(trigger: str, a
 
 
 def test_rare_retries_and_short_waits_are_not_rounded_to_nothing() -> None:
-    [finding] = attention.bad_retries([flag("exchange", "timeout", a_day=0.5)], {})
+    [finding] = attention.bad_retries([flag("exchange", "timeout", a_day=0.5)], {}, 7)
     assert (finding.values["per_day"], finding.values["saved"]) == ("0.5", "20.0 ms")
     assert [attention.a_day(rate) for rate in (None, 0, 0.142857, 2.5, 9.97, 1234.4)] == [
         "unknown", "0", "0.14", "2.5", "10", "1,234",

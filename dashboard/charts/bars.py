@@ -8,9 +8,6 @@ from dashboard.charts import style
 from dashboard.charts.timeline import COLOURS, pattern
 from dashboard.escape import plotly
 
-LABEL_ABOVE = 40
-"""Characters of a name above its row."""
-
 SHORT_BAR = 0.1
 """Up to this share of the longest bar a text never fits inside; the text of a bar without length would be lost."""
 
@@ -21,9 +18,12 @@ def counts(
     notes: Sequence[str],
     *,
     colours: Sequence[str] | str = style.BLUE,
-    width: int = style.LABEL_WIDTH,
+    above: bool = False,
 ) -> go.Figure:
-    """One bar a name with its count and a note; an unknown count is a word, and no bar."""
+    """One bar a name with its count and a note; an unknown count is a word, and no bar.
+
+    Short names stand beside their bars, long ones `above` them, so that neither is cut on a phone.
+    """
     texts = [f"{style.short(v)}{' · ' + plotly(note) if note else ''}" for v, note in zip(values, notes, strict=True)]
     known = [value or 0 for value in values]
     longest = max([*known, 1])
@@ -46,9 +46,45 @@ def counts(
             hovertemplate="%{customdata[0]}<br>%{customdata[1]} %{customdata[2]}<extra></extra>",
         )
     )
-    style.frame(figure, style.rows_height(len(names), legend=False), legend=False)
-    style.category_rows(figure, names, width)
-    figure.update_xaxes(visible=False, range=[0, longest * 1.55])
+    if above:
+        style.frame(figure, style.named_height(len(names), legend=False), legend=False)
+        style.name_rows(figure, names)
+    else:
+        style.frame(figure, style.rows_height(len(names), legend=False), legend=False)
+        style.category_rows(figure, names)
+    figure.update_xaxes(visible=False, range=[0, longest * (1.8 if above else 1.55)])
+    return figure
+
+
+def measured(
+    names: Sequence[str],
+    values: Sequence[float],
+    texts: Sequence[str],
+    *,
+    colours: Sequence[str],
+    told: Sequence[Sequence[str]],
+    least: float,
+) -> go.Figure:
+    """One bar a name, the name above it at the left and what it measures at the right; the axis reaches `least`.
+
+    `told` are the lines of each bar's hover text below the name: sentences of our own.
+    """
+    figure = go.Figure(
+        go.Bar(
+            x=list(values),
+            y=list(range(len(names))),
+            orientation="h",
+            marker={"color": list(colours), "line": {"width": 0}},
+            customdata=[
+                "<br>".join([plotly(name), *(plotly(line, style.LONGEST_LINE) for line in lines)])
+                for name, lines in zip(names, told, strict=True)
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    )
+    style.frame(figure, style.named_height(len(names), legend=False), legend=False)
+    style.name_rows(figure, names, texts)
+    figure.update_xaxes(visible=False, range=[0, max([*values, least]) * 1.01])
     return figure
 
 
@@ -86,22 +122,8 @@ def shares(
                 f"{style.of('%{customdata[3]}', '%{customdata[4]}')} {unit}<extra></extra>"
             ),
         )
-    for row, (name, total) in enumerate(zip(style.labels(names, LABEL_ABOVE), totals, strict=True)):
-        figure.add_annotation(
-            x=0, y=row - 0.24, text=name, xanchor="left", yanchor="bottom", showarrow=False, font={"size": 12}
-        )
-        figure.add_annotation(
-            x=1,
-            y=row - 0.24,
-            text=f"n {style.short(total)}",
-            xanchor="right",
-            yanchor="bottom",
-            showarrow=False,
-            font={"size": 11},
-        )
-    style.frame(figure, style.rows_height(len(names), row=46) + 18)
-    figure.update_layout(barmode="stack", bargap=0.56)
-    style.category_rows(figure, names)
-    figure.update_yaxes(showticklabels=False, range=[len(names) - 0.6, -0.85])
+    style.frame(figure, style.named_height(len(names), legend=True) + style.legend_room(parts))
+    style.name_rows(figure, names, [f"n {style.short(total)}" for total in totals])
+    figure.update_layout(barmode="stack", margin={"r": 22})
     figure.update_xaxes(range=[0, 1.001], tickvals=[0, 0.5, 1], ticktext=["0%", "50%", "100%"])
     return figure

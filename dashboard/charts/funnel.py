@@ -20,7 +20,6 @@ def stages(rows: Rows) -> go.Figure:
         [row["count"] for row in ordered],
         [share_of_previous(row) for row in ordered],
         colours=[STAGE_COLOURS[index % len(STAGE_COLOURS)] for index in range(len(ordered))],
-        width=16,
     )
 
 
@@ -31,6 +30,7 @@ def losses(rows: Rows, titles: Mapping[str, str], missed: Mapping[str, str]) -> 
         [row["count"] for row in rows],
         [missed.get(row["stage"], readable(row["stage"])) for row in rows],
         colours=style.ORANGE,
+        above=True,
     )
 
 

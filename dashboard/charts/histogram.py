@@ -14,5 +14,5 @@ def edges(figure: go.Figure, begins: Sequence[str]) -> go.Figure:
         ticktext=list(begins),
         range=[-0.6, len(begins) - 0.4],
         showgrid=False,
-        tickangle=0,
+        autotickangles=[0, 60],
     )

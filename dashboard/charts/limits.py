@@ -2,9 +2,9 @@
 
 import plotly.graph_objects as go
 
-from dashboard.charts import style
+from dashboard.charts import bars, style
 from dashboard.charts.style import Rows
-from dashboard.escape import name_of, plotly
+from dashboard.escape import name_of
 from dashboard.texts import tell
 
 
@@ -13,34 +13,24 @@ def rates(rows: Rows) -> go.Figure:
     shown = sorted(rows, key=lambda row: (-(row["rate"] or 0), -row["requests"]))[: style.MOST_ROWS]
     values = [row["rate"] or 0 for row in shown]
     names = [" · ".join(part for part in (name_of(row["partner"]), row["endpoint"]) if part) for row in shown]
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=list(range(len(shown))),
-            orientation="h",
-            marker={"color": [colour(row["rate"]) for row in shown], "line": {"width": 0}},
-            text=[f"{style.percent(row['rate'])} · n {style.short(row['requests'])}" for row in shown],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=[
-                (
-                    plotly(label),
-                    tell(
-                        "chart.refused",
-                        share=plotly(style.percent(row["rate"])),
-                        limited=row["limited"],
-                        requests=row["requests"],
-                    ),
+    return bars.measured(
+        names,
+        values,
+        [f"{style.percent(row['rate'])} · n {style.short(row['requests'])}" for row in shown],
+        colours=[colour(row["rate"]) for row in shown],
+        told=[
+            [
+                tell(
+                    "chart.refused",
+                    share=style.percent(row["rate"]),
+                    limited=row["limited"],
+                    requests=row["requests"],
                 )
-                for label, row in zip(names, shown, strict=True)
-            ],
-            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<extra></extra>",
-        )
+            ]
+            for row in shown
+        ],
+        least=0.01,
     )
-    style.frame(figure, style.rows_height(len(shown), legend=False), legend=False)
-    style.category_rows(figure, names)
-    figure.update_xaxes(visible=False, range=[0, max([*values, 0.01]) * 1.6])
-    return figure
 
 
 def colour(rate: float | None) -> str:

@@ -45,7 +45,7 @@ def reasons(rows: Rows) -> go.Figure:
         [row["no_bids"] for row in shown],
         [f"{style.percent(style.ratio(row['no_bids'], total))} · {readable(row['class'])}" for row in shown],
         colours=[CLASSES.get(row["class"], (style.GREY, ""))[0] for row in shown],
-        width=30,
+        above=True,
     )
 
 
@@ -56,7 +56,6 @@ def groups(rows: Rows) -> go.Figure:
         [row["grp"] for row in rows],
         [row["no_bids"] for row in rows],
         [style.percent(style.ratio(row["no_bids"], total)) for row in rows],
-        width=24,
     )
 
 

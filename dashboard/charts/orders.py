@@ -86,5 +86,5 @@ def faults(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
         [row["faults"] for row in rows],
         [""] * len(rows),
         colours=style.RED,
-        width=40,
+        above=True,
     )

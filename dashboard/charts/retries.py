@@ -14,6 +14,21 @@ from dashboard.texts import tell
 BUDGETS = {"1.10": 1.10, "1.20": 1.20}
 """Attempts per call: SRE's per-client 10 %, and the 20 % that proxies allow by default."""
 
+RECOVERED = {"recovered_1": style.GREEN, "recovered_2": style.BLUE, "recovered_3": style.SKY}
+"""Fates that have a colour of their own."""
+
+FATES = {
+    "exhausted": (style.RED, "/"),
+    "stopped": (style.ORANGE, "x"),
+    "no_time": (style.PURPLE, "."),
+    "not_retried": (style.GREY, ""),
+    "unknown": (style.GREY, "+"),
+}
+"""Fates of calls that were not recovered -> colour, pattern."""
+
+RECOVERED_LATER = "recovered_later"
+"""Stands for those with more retries: no screen has room for a colour each."""
+
 MOST_NUMBERS = 8
 """Columns of the heatmap; few calls are repeated more often."""
 
@@ -23,6 +38,9 @@ MOST_TOLD = 4
 SCALE = [[0.0, "#F4E3D7"], [0.05, "#F0D9A8"], [0.25, "#CFE3EE"], [1.0, "#4FA3D1"]]
 """Success from poor (warm) to good (blue), light enough to carry dark text in both themes."""
 
+
+TWO_LINES = 22
+"""Characters of each line of a label that names a partner and a trigger below it."""
 
 SMALL = "<span style='font-size:9px'>"
 
@@ -65,8 +83,9 @@ def heatmap(rows: Rows, titles: Mapping[str, str]) -> go.Figure:
         style.rows_height(len(shown), legend=False, row=40 if len(numbers) > MOST_TOLD else 50) + 26,
         legend=False,
     )
-    names = [f"{name_of(partner)} · {titles.get(str(trigger), readable(trigger))}" for partner, trigger in shown]
-    style.category_rows(figure, names, 28)
+    names = [(name_of(partner), titles.get(str(trigger), readable(trigger))) for partner, trigger in shown]
+    style.category_rows(figure, [partner for partner, _ in names])
+    figure.update_yaxes(ticktext=["<br>".join(style.labels(lines, TWO_LINES)) for lines in names])
     figure.update_xaxes(
         side="top",
         tickmode="array",
@@ -152,9 +171,7 @@ def amplification(rows: Rows) -> go.Figure:
         go.Scatter(
             x=values,
             y=list(range(len(shown))),
-            mode="markers+text",
-            text=["" if value is None else style.number(value, ".2f") for value in values],
-            textposition="middle right",
+            mode="markers",
             cliponaxis=False,
             marker={
                 "size": 11,
@@ -192,11 +209,14 @@ def amplification(rows: Rows) -> go.Figure:
             },
             annotation_position="top",
         )
-    mark_unknown(figure, [value is None for value in values], x=1.0)
+    for index, measured in enumerate(values):
+        figure.add_annotation(
+            x=1, xref="paper", xanchor="right", y=index, text=style.number(measured, ".2f"), showarrow=False
+        )
     style.frame(figure, style.rows_height(len(shown), legend=False) + 20, legend=False)
     style.category_rows(figure, [row["partner"] for row in shown])
     top = max([1.25, *(value for value in values if value is not None)])
-    figure.update_xaxes(range=[0.98, top + (top - 0.98) * 0.16], tickformat=".2f", nticks=6)
+    figure.update_xaxes(range=[0.98, top + (top - 0.98) * 0.3], tickformat=".2f", nticks=6)
     figure.update_layout(margin={"t": 26})
     return figure
 
@@ -220,34 +240,30 @@ def fate(rows: Rows) -> go.Figure:
     partners = sorted({row["partner"] for row in rows}, key=name_of)
     totals = {partner: sum(row["calls"] for row in rows if row["partner"] == partner) for partner in partners}
     shown = sorted(partners, key=lambda partner: (-totals[partner], name_of(partner)))[: style.MOST_ROWS]
-    found = {(row["partner"], row["fate"]): row["calls"] for row in rows}
-    kinds = sorted({row["fate"] for row in rows}, key=fate_order)
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        key = (row["partner"], fate_kind(row["fate"]))
+        found[key] = found.get(key, 0) + row["calls"]
+    kinds = sorted({kind for _, kind in found}, key=fate_order)
     return shares(
         shown,
         {readable(kind): [found.get((partner, kind), 0) for partner in shown] for kind in kinds},
         colours={readable(kind): fate_colour(kind) for kind in kinds},
-        patterns={
-            readable(kind): {"exhausted": "/", "stopped": "x", "no_time": ".", "unknown": "+"}.get(kind, "")
-            for kind in kinds
-        },
+        patterns={readable(kind): FATES.get(kind, ("", ""))[1] for kind in kinds},
         unit=tell("unit.calls"),
     )
 
 
+def fate_kind(fate: str) -> str:
+    """The part of the row in which a fate is drawn: what many retries recovered is one part."""
+    return RECOVERED_LATER if fate.startswith("recovered_") and fate not in RECOVERED else fate
+
+
 def fate_order(kind: str) -> tuple[int, str]:
     """Recovered first, in the order of the retry, then what ended badly."""
-    order = {"exhausted": 2, "stopped": 3, "no_time": 4, "not_retried": 5, "unknown": 6}
-    return (order.get(kind, 1), kind.rjust(16))
+    return (list(FATES).index(kind) + 2 if kind in FATES else 1, kind)
 
 
 def fate_colour(kind: str) -> str:
     """Recovered in greens and blues by retry, the rest warm or grey."""
-    fixed = {
-        "exhausted": style.RED,
-        "stopped": style.ORANGE,
-        "no_time": style.PURPLE,
-        "not_retried": style.GREY,
-        "unknown": style.GREY,
-    }
-    recovered = {"recovered_1": style.GREEN, "recovered_2": style.BLUE, "recovered_3": style.SKY}
-    return fixed.get(kind) or recovered.get(kind, style.YELLOW)
+    return FATES[kind][0] if kind in FATES else RECOVERED.get(kind, style.YELLOW)

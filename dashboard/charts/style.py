@@ -4,7 +4,7 @@ Colours are Okabe and Ito's, readable on the light and on the dark background an
 or a written label always says the same once more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 import plotly.graph_objects as go
@@ -17,13 +17,25 @@ Row = Mapping[str, Any]
 Rows = Sequence[Row]
 
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
-RED, PURPLE, YELLOW, GREY = "#D55E00", "#CC79A7", "#E0CF2F", "#8A949C"
+RED, PURPLE, YELLOW, GREY = "#D55E00", "#CC79A7", "#E0CF2F", "#6B757D"
 QUIET = "rgba(138, 148, 156, 0.22)"
 GRID = "rgba(138, 148, 156, 0.18)"
 LABEL_WIDTH = 26
 """Characters of a name on an axis; the hover text has the longer form."""
 
 ROW_HEIGHT = 30
+NAMED_ROW = 44
+"""Pixels of a row whose name stands above its bar."""
+
+LINE_WIDTH = 46
+"""Characters of a name and what stands right of it in one line of a phone's width."""
+
+LONGEST_LINE = 120
+"""Characters of a line of hover text."""
+
+LEGEND_LINE, LEGEND_FREE = 18, 5
+"""Pixels of a legend's line, and how many entries every chart has room for."""
+
 MOST_ROWS = 40
 """Bars or rows a chart draws at most; the table beside it has them all."""
 
@@ -107,6 +119,7 @@ def frame(figure: go.Figure, height: int, *, legend: bool = True) -> go.Figure:
             "yanchor": "bottom",
             "xanchor": "left",
             "title": None,
+            "maxheight": 2_000,
         },
         hoverlabel={"align": "left", "namelength": -1},
         bargap=0.28,
@@ -131,6 +144,34 @@ def category_rows(figure: go.Figure, names: Sequence[object], width: int = LABEL
         zeroline=False,
     )
     return figure
+
+
+def name_rows(figure: go.Figure, names: Sequence[object], texts: Sequence[str] | None = None) -> go.Figure:
+    """Rows at y = 0, 1, 2... from the top whose names stand above their bars, at the left; `texts` at the right.
+
+    So a bar is as wide as the screen, and a long name is whole on a phone.
+    """
+    texts = texts or [""] * len(names)
+    beside = {"yanchor": "bottom", "xref": "paper", "showarrow": False}
+    for row, (name, text) in enumerate(zip(names, texts, strict=True)):
+        label = labels([name], max(LABEL_WIDTH, LINE_WIDTH - len(text)))[0]
+        figure.add_annotation(x=0, y=row - 0.24, text=label, xanchor="left", font={"size": 12}, **beside)
+        if text:
+            figure.add_annotation(x=1, y=row - 0.24, text=plotly(text), xanchor="right", font={"size": 11}, **beside)
+    figure.update_layout(bargap=0.56)
+    category_rows(figure, names)
+    figure.update_yaxes(showticklabels=False, range=[len(names) - 0.6, -0.85])
+    return figure
+
+
+def named_height(rows: int, *, legend: bool) -> int:
+    """Height in pixels of a chart with so many rows whose names stand above their bars."""
+    return rows_height(rows, legend=legend, row=NAMED_ROW) + (18 if legend else 0)
+
+
+def legend_room(names: Sized) -> int:
+    """Pixels that a chart gets more, so that its legend is whole on a phone: two entries a line, or one long one."""
+    return LEGEND_LINE * max(0, len(names) - LEGEND_FREE)
 
 
 def rows_height(rows: int, *, legend: bool = True, row: int = ROW_HEIGHT) -> int:

@@ -42,7 +42,7 @@ def stacked(
             marker={"color": colour, "line": {"width": 0}, "pattern": pattern(patterns.get(name, ""))},
             hovertemplate=f"%{{x}}<br>{style.of('%{customdata[0]}', '%{customdata[1]}')} {unit} (%{{customdata[2]}})",
         )
-    style.frame(figure, height)
+    style.frame(figure, height + style.legend_room(series))
     figure.update_layout(barmode="stack", bargap=0.08)
     figure.update_yaxes(rangemode="tozero", **whole_ticks(max(totals, default=0)))
     return span(figure, buckets)

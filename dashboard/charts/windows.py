@@ -2,9 +2,8 @@
 
 import plotly.graph_objects as go
 
-from dashboard.charts import style
+from dashboard.charts import bars, style
 from dashboard.charts.style import Row, Rows
-from dashboard.escape import plotly
 from dashboard.texts import tell
 
 MOST = 15
@@ -14,34 +13,28 @@ MOST = 15
 def peaks(rows: Rows) -> go.Figure:
     """Rows with `key`, `endpoint`, `utilisation`, `requests` and `limit` of each key's fullest window: a bar each.
 
-    A dotted line stands at the limit; bars beyond it are red, and their text says so as well.
+    A dotted stroke stands at the limit; bars beyond it are red, and their text says so as well.
     """
     shown = list(rows)[:MOST]
     values = [row["utilisation"] or 0 for row in shown]
-    figure = go.Figure(
-        go.Bar(
-            x=values,
-            y=list(range(len(shown))),
-            orientation="h",
-            marker={"color": [style.RED if is_over(row) else style.BLUE for row in shown], "line": {"width": 0}},
-            text=[used(row) for row in shown],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=[
-                (
-                    plotly(name(row)),
-                    tell("chart.fullest", share=style.percent(row["utilisation"]), used=used(row)),
-                    tell("chart.windows", n=row["windows"]),
-                )
-                for row in shown
-            ],
-            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-        )
+    figure = bars.measured(
+        [name(row) for row in shown],
+        values,
+        [used(row) for row in shown],
+        colours=[style.RED if is_over(row) else style.BLUE for row in shown],
+        told=[
+            (
+                tell("chart.fullest", share=style.percent(row["utilisation"]), used=used(row)),
+                tell("chart.windows", n=row["windows"]),
+            )
+            for row in shown
+        ],
+        least=1.0,
     )
-    figure.add_vline(x=1, line={"color": style.RED, "width": 1, "dash": "dot"})
-    style.frame(figure, style.rows_height(len(shown), legend=False), legend=False)
-    style.category_rows(figure, [name(row) for row in shown])
-    figure.update_xaxes(visible=False, range=[0, max([*values, 1.0]) * 1.6])
+    for row in range(len(shown)):
+        figure.add_shape(
+            type="line", x0=1, x1=1, y0=row - 0.24, y1=row + 0.32, line={"color": style.RED, "width": 2, "dash": "dot"}
+        )
     return figure
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
+from dashboard.texts import tell
 
 Row = Mapping[str, Any]
 
@@ -41,20 +42,23 @@ def findings(
     limits: Sequence[Row],
     newest_us: int | None,
     titles: Mapping[str, str],
+    days: object,
 ) -> list[Finding]:
     """All findings: open breakers first (they act now), then retries by cost, then throttling by share.
 
-    `newest_us` is the newest event of all data, to which an open breaker lasts whatever the range.
+    `newest_us` is the newest event of all data, to which an open breaker lasts whatever the range. `days` up to it are
+    those on which retries were judged.
     """
-    return [*open_breakers(breakers, newest_us), *bad_retries(flags, titles), *throttled(limits)]
+    return [*open_breakers(breakers, newest_us), *bad_retries(flags, titles, days), *throttled(limits)]
 
 
-def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding]:
+def bad_retries(flags: Sequence[Row], titles: Mapping[str, str], days: object) -> list[Finding]:
     """Flags `disable` and `never`; a roll-up is told only where none of its parts is."""
     bad = [row for row in flags if row["verdict"] in WORST]
     parts = [row for row in bad if "*" not in (row["partner"], row["trigger"])]
     rolls = [row for row in bad if row not in parts and not any(covers(row, part) for part in parts)]
     rolls = [row for row in rolls if not any(other is not row and covers(other, row) for other in rolls)]
+    triggers = {**titles, "*": tell("finding.any_trigger")}
     found = []
     for row in [*parts, *rolls]:
         saved = row["ms_saved_per_day"]
@@ -66,7 +70,8 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str]) -> list[Finding
                 cost=float(row["retries_per_day"] or 0),
                 values={
                     "partner": row["partner"],
-                    "trigger": "any outcome" if row["trigger"] == "*" else titles.get(row["trigger"], row["trigger"]),
+                    "trigger": triggers.get(row["trigger"], row["trigger"]),
+                    "days": days,
                     "bids": row["bids_at_risk"],
                     "successes": row["successes"],
                     "retries": row["retries"],

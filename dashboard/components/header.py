@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard.components import data
+from dashboard.components import data, links
 from dashboard.components.view import View, age, clock, now_us
 from dashboard.errors import UserError
 from dashboard.snapshot import current_name
@@ -24,6 +24,7 @@ def show(view: View, page: str) -> None:
                 label=say("strip.rejects", rejects=rejects) if rejects else say("strip.no_rejects"),
                 icon=":material/rule:" if rejects else ":material/check_circle:",
                 help=say("strip.rejects_help"),
+                query_params=links.kept(),
             )
         else:
             st.caption(say("strip.rejects" if rejects else "strip.no_rejects", rejects=rejects), width="content")

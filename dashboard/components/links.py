@@ -29,6 +29,11 @@ def kept() -> dict[str, list[str]]:
     return {name: listed for name in KEPT if (listed := st.query_params.get_all(name))}
 
 
+def query(**wanted: str | None) -> dict[str, str | list[str]]:
+    """What a link to a page asks for, as that page reads it from its address, and the filters of this one."""
+    return {name: plain(value) for name, value in wanted.items() if value is not None} | kept()
+
+
 def auction(view: View, auction_id: object) -> str | None:
     """The address of an auction."""
     return None if auction_id is None else address(view, "auction", auction=str(auction_id))
@@ -75,7 +80,7 @@ def to_partner(view: View, partner: str) -> None:
         view.page("partner"),
         label=say("links.partner", partner=partner),
         icon=":material/handshake:",
-        query_params={"name": plain(partner), **kept()},
+        query_params=query(name=partner),
     )
 
 
@@ -84,4 +89,4 @@ def command(text: str, table: str, option: str, wanted: str) -> None:
     line = shlex.join(["retrylens", "show", table, option, wanted])
     if len(line) <= LONGEST_COMMAND and line == visible(line):
         st.caption(text)
-        st.code(line, language="shell")
+        st.code(line, language="shell", wrap_lines=True)

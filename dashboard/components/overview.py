@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import attention, buckets, call_tiles, data, hidden, limits, panel, tiles
+from dashboard.components import attention, buckets, call_tiles, data, hidden, limits, links, panel, tiles
 from dashboard.components.attention import Finding
 from dashboard.components.data import Only, Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
-from dashboard.escape import name_of, plain
+from dashboard.escape import name_of
 from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
@@ -32,6 +32,7 @@ def needs_attention(view: View) -> None:
         data.table(view.snapshot, "rate_limits", view.filters).rows,
         view.snapshot.span("all").newest_us,
         data.reason_titles(view.snapshot),
+        view.snapshot.settings["flag_days"],
     )
     with st.container(border=True):
         st.markdown(f"**{say('finding.title', n=len(found))}**", help=say("finding.about"))
@@ -60,7 +61,7 @@ def one(view: View, finding: Finding) -> None:
             view.page("partner") if finding.partner else view.page(finding.page),
             label=tell("finding.link"),
             icon=":material/arrow_forward:",
-            query_params={"name": plain(finding.partner)} if finding.partner else None,
+            query_params=links.query(name=finding.partner or None),
         )
 
 
@@ -167,7 +168,7 @@ def partners(view: View) -> None:
     def open_partner(index: int) -> None:
         if rows[index]["partner"] is None:
             return
-        st.switch_page(view.page("partner"), query_params={"name": plain(rows[index]["partner"])})
+        st.switch_page(view.page("partner"), query_params=links.query(name=rows[index]["partner"]))
 
     panel.table(
         view,

@@ -71,7 +71,8 @@ def details(view: View, name: str, result: Result) -> None:
             st.caption(say("panel.no_rows"))
         download(view, result, key=f"csv_{name}")
         st.caption(say("panel.sql", snapshot=f"snapshots/{view.snapshot.id}.duckdb"))
-        st.code(result.sql, language="sql", height=DETAILS_HEIGHT)
+        with st.container(height=DETAILS_HEIGHT, border=False):
+            st.code(result.sql, language="sql", wrap_lines=True)
 
 
 def download(view: View, result: Result, key: str) -> None:

@@ -13,6 +13,9 @@ from dashboard.escape import plain
 from dashboard.filters import Filters
 from dashboard.texts import say, tell, title
 
+MISSING = "_missing_partner"
+"""Where the session keeps the name that an address asked for and nobody has."""
+
 
 def choose(view: View) -> str | None:
     """The partner to look at, kept in the address as `name`; at first the one filtered for, else the busiest."""
@@ -23,10 +26,21 @@ def choose(view: View) -> str | None:
     asked = st.query_params.get("name")
     known = [plain(name) for name in names]
     index = known.index(asked) if asked in known else names.index(usual(view, names))
-    picked = st.selectbox(tell("partner.choose"), names, index, format_func=plain, key=f"name_{index}")
+    picked = st.selectbox(
+        tell("partner.choose"), names, index, format_func=plain, key=f"name_{index}", on_change=_forget_missing
+    )
+    if asked is not None and asked not in known:
+        st.session_state[MISSING] = asked
     if picked is not None and plain(picked) != asked:
         st.query_params["name"] = plain(picked)
+    missing = st.session_state.get(MISSING)
+    if missing is not None:
+        st.warning(say("partner.missing", asked=missing, shown=picked), icon=":material/help:")
     return picked
+
+
+def _forget_missing() -> None:
+    st.session_state.pop(MISSING, None)
 
 
 def usual(view: View, names: Sequence[str]) -> str:

@@ -5,10 +5,9 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import data, grid, panel
+from dashboard.components import data, grid, links, panel
 from dashboard.components.data import Row
 from dashboard.components.view import View
-from dashboard.escape import plain
 from dashboard.filters import Filters
 from dashboard.texts import say, tell, title
 
@@ -70,5 +69,5 @@ def behind(view: View, row: Row) -> None:
             view.page("partner"),
             label=say("backoff.link", partner=row["key"]),
             icon=":material/arrow_forward:",
-            query_params={"name": plain(row["key"])},
+            query_params=links.query(name=row["key"]),
         )

@@ -9,12 +9,12 @@ from dashboard import whatif
 from dashboard.charts import style
 from dashboard.charts import whatif as charts
 from dashboard.charts.breakers import duration
-from dashboard.components import data, hidden, panel, tiles
+from dashboard.components import data, hidden, links, panel, tiles
 from dashboard.components.data import Result, Row
 from dashboard.components.retries import cut, money
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
-from dashboard.escape import markdown, plain
+from dashboard.escape import markdown
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot
 from dashboard.texts import say, tell
@@ -222,7 +222,7 @@ def losses(view: View, policy: Policy, found: Replay) -> None:
     ]
 
     def open_partner(index: int) -> None:
-        st.switch_page(view.page("partner"), query_params={"name": plain(rows[index]["partner"])})
+        st.switch_page(view.page("partner"), query_params=links.query(name=rows[index]["partner"]))
 
     panel.table(
         view,
@@ -257,7 +257,7 @@ def triggers(view: View, policy: Policy, found: Replay) -> None:
 def estimate(view: View, policy: Policy, found: Replay) -> None:
     """What retries that the policy allows and that were not made might bring, apart from all that is exact."""
     told = found.estimate
-    st.subheader(tell("whatif.estimate"), anchor=False, divider="gray")
+    st.header(tell("whatif.estimate"), anchor=False, divider="gray")
     st.caption(say("whatif.estimate_about"))
     tiles.show(
         [

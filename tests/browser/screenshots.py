@@ -1,4 +1,4 @@
-"""Screenshots of every page in both themes and two widths.
+"""Screenshots of every page in both themes, from a phone to a wide screen.
 
 python -m tests.browser.screenshots [WAREHOUSE] [--out FOLDER] [--readme FILE]
 """
@@ -14,7 +14,7 @@ from tests.browser.site import PAGES, REPOSITORY, launch, served, settle, visit
 from tests.conftest import find_chromium
 
 FOLDER = REPOSITORY / "artifacts" / "screenshots"
-WIDTHS = (390, 1440)
+WIDTHS = (390, 768, 1440, 1920)
 THEMES = ("light", "dark")
 HEIGHT = 900
 TALLEST = 8_000

@@ -51,7 +51,7 @@ def test_filters_survive_reload_and_change_of_page(site: str, page: Page) -> Non
     settle(page)
     assert "range=1h" in page.url
     assert "partner=flakywire" in page.url
-    page.locator("[data-testid=stSidebarNav] a", has_text="Funnel").click()
+    page.locator(".st-key-navigation a", has_text="Funnel").click()
     expect(page.locator("h1").first).to_have_text("Funnel")
     settle(page)
     assert "range=1h" in page.url
