@@ -37,11 +37,11 @@ def test_every_tile_tells_definition_numerator_denominator_and_n(
     shown: list[tuple[Tile, str]] = []
     real = tiles.show
 
-    def show(row: list[Tile], texts: Any) -> None:
+    def show(row: list[Tile], texts: Any, changes: Any = None) -> None:
         for tile in row:
             assert texts[tile.metric]["definition"], tile.text
             shown.append((tile, explain.metric(texts, tile.metric, tile.n, tile.unit)))
-        real(row, texts)
+        real(row, texts, changes)
 
     monkeypatch.setattr(tiles, "show", show)
     run(simulated, page, **query)

@@ -7,6 +7,7 @@ from datetime import UTC
 from dashboard.charts import breakers as charts
 from dashboard.charts import style
 from dashboard.components import data, panel, tiles
+from dashboard.components.compare import Amount
 from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -38,53 +39,63 @@ MOST_NAMED = 5
 
 
 def headline(view: View, filters: Filters) -> None:
-    """Open now; openings, time open, probes and blocked attempts of the range."""
-    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None, kind="reported")
+    """Open now; openings, time open, probes and blocked attempts of the range, with their change."""
+    tiles.compared(view, filters, figures)
+
+
+def figures(view: View, filters: Filters) -> list[Tile]:
+    """The tiles."""
     result = data.table(view.snapshot, "breaker_nodes", filters)
     known = bool(result.rows)
-    blocked = result.total("blocked")
-    tiles.show(
-        [
-            Tile(
-                "open_now",
-                style.count(sum(row["state"] == "open" for row in now)) if now else style.unknown(),
-                metric="breakers.open_nodes",
-                n=len(now),
-                unit=tell("unit.lanes"),
-            ),
-            Tile(
-                "opens",
-                style.count(result.total("opens")) if known else style.unknown(),
-                metric="breakers.opens",
-                n=len(result.rows),
-                unit=tell("unit.lanes"),
-            ),
-            replace(
-                tiles.rate(
-                    "time_open",
-                    sum(row["open_s"] for row in result.rows),
-                    sum(row["known_s"] for row in result.rows),
-                    metric="breakers.time_open",
-                ),
-                n=len(result.rows),
-                unit=tell("unit.lanes"),
-            ),
+    opens, blocked = result.total("opens"), result.total("blocked")
+    lanes, unit = len(result.rows), tell("unit.lanes")
+    return [
+        open_now(view, filters),
+        Tile(
+            "opens",
+            style.count(opens) if known else style.unknown(),
+            metric="breakers.opens",
+            n=lanes,
+            unit=unit,
+            amount=Amount("count", opens if known else None),
+        ),
+        replace(
             tiles.rate(
-                "probe_success",
-                result.total("probes_answered"),
-                result.total("probes_judged"),
-                metric="breakers.probe_success",
-                unit=tell("unit.probes"),
+                "time_open",
+                sum(row["open_s"] for row in result.rows),
+                sum(row["known_s"] for row in result.rows),
+                metric="breakers.time_open",
             ),
-            Tile(
-                "blocked",
-                style.count(blocked) if known else style.unknown(),
-                metric="breakers.blocked",
-                n=blocked + result.total("attempts"),
-                unit=tell("unit.attempts"),
-            ),
-        ],
-        data.metric_texts(view.snapshot),
+            n=lanes,
+            unit=unit,
+        ),
+        tiles.rate(
+            "probe_success",
+            result.total("probes_answered"),
+            result.total("probes_judged"),
+            metric="breakers.probe_success",
+            unit=tell("unit.probes"),
+        ),
+        Tile(
+            "blocked",
+            style.count(blocked) if known else style.unknown(),
+            metric="breakers.blocked",
+            n=blocked + result.total("attempts"),
+            unit=tell("unit.attempts"),
+            amount=Amount("count", blocked if known else None),
+        ),
+    ]
+
+
+def open_now(view: View, filters: Filters) -> Tile:
+    """Lanes whose breaker is open at the end of all data: no range changes that."""
+    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None, kind="reported")
+    return Tile(
+        "open_now",
+        style.count(sum(row["state"] == "open" for row in now)) if now else style.unknown(),
+        metric="breakers.open_nodes",
+        n=len(now),
+        unit=tell("unit.lanes"),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 
 from dashboard.charts.timeline import Parts
 from dashboard.components import data
@@ -84,6 +85,24 @@ def series(view: View, name: str, *, filters: Filters | None = None, shape: Shap
     if view.start_us is not None and view.end_us is not None:
         starts = range(view.start_us // size * size, view.end_us, size)
     return Series(result, starts, [view.local(start) for start in starts])
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A series that is asked for only when a sparkline is drawn."""
+
+    view: View
+    name: str
+    filters: Filters | None = None
+    shape: Shape | None = None
+
+    @cached_property
+    def _series(self) -> Series:
+        return series(self.view, self.name, filters=self.filters, shape=self.shape)
+
+    def line(self, part: str, whole: str | None = None) -> Callable[[], list[float]]:
+        """What gives `Series.line`."""
+        return lambda: self._series.line(part, whole)
 
 
 def filled(series: Mapping[str, Sequence[int | None]]) -> dict[str, list[int]]:

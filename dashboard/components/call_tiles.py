@@ -2,13 +2,14 @@
 
 from dashboard.charts import style
 from dashboard.components import tiles
-from dashboard.components.buckets import Series
+from dashboard.components.buckets import Trend
+from dashboard.components.compare import Amount
 from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
 from dashboard.texts import tell
 
 
-def calls(row: Row, series: Series) -> Tile:
+def calls(row: Row, series: Trend) -> Tile:
     """How many calls there were, and what they took in attempts."""
     return Tile(
         "calls",
@@ -19,10 +20,11 @@ def calls(row: Row, series: Series) -> Tile:
         trend=series.line("calls"),
         chart="bar",
         note=tell("tile.attempts", n=style.short(row["attempts_sent"] if row["calls"] else 0)),
+        amount=Amount("count", row["calls"] or 0),
     )
 
 
-def effective(row: Row, series: Series) -> Tile:
+def effective(row: Row, series: Trend) -> Tile:
     """Answered calls of those that count."""
     return tiles.rate(
         "effective",
@@ -34,7 +36,7 @@ def effective(row: Row, series: Series) -> Tile:
     )
 
 
-def actual(row: Row, series: Series) -> Tile:
+def actual(row: Row, series: Trend) -> Tile:
     """Answered attempts of those that count."""
     return tiles.rate(
         "actual",
@@ -46,7 +48,7 @@ def actual(row: Row, series: Series) -> Tile:
     )
 
 
-def amplification(row: Row, series: Series) -> Tile:
+def amplification(row: Row, series: Trend) -> Tile:
     """Attempts for each call that was sent."""
     amplified = style.ratio(row["attempts_sent"], row["calls_sent"])
     return Tile(
@@ -56,10 +58,11 @@ def amplification(row: Row, series: Series) -> Tile:
         n=row["calls_sent"],
         unit=tell("unit.calls"),
         trend=series.line("attempts_sent", "calls_sent"),
+        amount=Amount("ratio", amplified, row["attempts_sent"], row["calls_sent"]),
     )
 
 
-def recovered(row: Row, series: Series) -> Tile:
+def recovered(row: Row, series: Trend) -> Tile:
     """Retried calls that ended better than they began."""
     return tiles.rate(
         "recovered",
@@ -71,7 +74,7 @@ def recovered(row: Row, series: Series) -> Tile:
     )
 
 
-def retry_success(row: Row, told: Result, tried: Series) -> Tile:
+def retry_success(row: Row, told: Result, tried: Trend) -> Tile:
     """Retries that ended better than their trigger; unknown where calls of the row hide theirs."""
     return tiles.rate(
         "retry_success",

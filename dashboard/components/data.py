@@ -114,25 +114,27 @@ def table(
     snapshot: Snapshot, name: str, filters: Filters, *, bucket: str | None = None, shape: Shape | None = None
 ) -> Result:
     """A result table; with `bucket` (minute, hour, day) by time as `at`, with `shape` summed up or thinned out."""
-    return _table(snapshot, str(snapshot.warehouse), snapshot.id, name, filters, bucket, shape)
+    asked = repr((str(snapshot.warehouse), snapshot.id, name, filters, bucket, shape))
+    return _table(asked, snapshot, name, filters, bucket, shape)
 
 
 @st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
 def _table(
-    _snapshot: Snapshot, warehouse: str, id: str, name: str, filters: Filters, bucket: str | None, shape: Shape | None
+    asked: str, _snapshot: Snapshot, _name: str, _filters: Filters, _bucket: str | None, _shape: Shape | None
 ) -> Result:
-    source = Figures(name) if (FOLDER / f"{name}.sql").exists() else get_table(name)
-    source.check(filters)
-    limit = filters.limit if filters.limit is not None else source.limit
-    bucket_us = None if bucket is None else BUCKETS[bucket]
+    """Remembered by the text of what was asked: to hash its parts would cost more than all the rest of a look-up."""
+    source = Figures(_name) if (FOLDER / f"{_name}.sql").exists() else get_table(_name)
+    source.check(_filters)
+    limit = _filters.limit if _filters.limit is not None else source.limit
+    bucket_us = None if _bucket is None else BUCKETS[_bucket]
 
     def text(pruned: bool) -> str:
-        inner = compose(source, Context(_snapshot, filters, bucket_us, pruned), limit)
-        return inner if shape is None else shape.over(inner)
+        inner = compose(source, Context(_snapshot, _filters, bucket_us, pruned), limit)
+        return inner if _shape is None else _shape.over(inner)
 
     with _snapshot.cursor() as cursor:
         columns, types, values = found(cursor, source, text(pruned=True))
-        return Result(name, columns, types, values, text(pruned=False))
+        return Result(_name, columns, types, values, text(pruned=False))
 
 
 def csv_of(snapshot: Snapshot, result: Result) -> bytes:

@@ -34,6 +34,9 @@ RATES = {
     "probe_success",
 }
 RATIOS = {"amplification"}
+CHANGES = {"calls_change": "%+.1f %%", "effective_change": "%+.1f"}
+"""Differences, as English writes them: their sign says the direction."""
+
 LINKS = {"open_auction", "open_order", "open_partner"}
 """Columns of addresses; a click opens one beside this page."""
 
@@ -108,6 +111,8 @@ def column(name: str, values: "pd.Series[Any]") -> Any:
     label = table("column").get(name, name.replace("_", " "))
     if name in LINKS:
         return st.column_config.LinkColumn(label, display_text=tell("links.open"), width="small")
+    if name in CHANGES:
+        return st.column_config.NumberColumn(label, format=CHANGES[name])
     if name in RATES:
         return st.column_config.NumberColumn(label, format="percent")
     if name.endswith("_ms") and pd.api.types.is_float_dtype(values):

@@ -2,9 +2,9 @@
 
 from dashboard.charts import limits as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, hidden, orders, panel, throttles, tiles, windows
-from dashboard.components.buckets import Series
-from dashboard.components.data import Sum
+from dashboard.components import buckets, data, hidden, orders, panel, past, throttles, tiles, windows
+from dashboard.components.buckets import Series, Trend
+from dashboard.components.data import Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import name_of
@@ -33,28 +33,35 @@ OUTCOMES = {
 
 def headline(view: View, filters: Filters) -> None:
     """429 rates of both streams; what became of orders and postbacks; who did not wait, and what went over a limit."""
-    shown = []
-    for stream in ("exchange", "postback"):
-        if data.has_stream(view.snapshot, stream):
-            shape = Sum((), COUNTS, f"stream = '{stream}'")
-            whole = data.table(view.snapshot, "rate_limits", filters, shape=shape)
-            trend = buckets.series(view, "rate_limits", filters=filters, shape=shape).line("limited", "requests")
-            shown.append(
-                tiles.rate(
-                    f"limited_{stream}",
-                    whole.whole("limited"),
-                    whole.total("requests"),
-                    metric="rate_limits.rate",
-                    unit=tell("unit.requests"),
-                    trend=trend,
-                )
-            )
-    if data.has_stream(view.snapshot, "postback"):
-        shown += [*postback_tiles(view, filters), *orders.headline(view, filters), windows.tile(view, filters)]
-    shown.append(throttles.tile(view, filters))
-    tiles.show(shown, data.metric_texts(view.snapshot))
+    tiles.compared(view, filters, figures)
     hidden.postbacks(view, filters)
     hidden.note(view, filters, "postback")
+
+
+def figures(view: View, filters: Filters) -> list[Tile]:
+    """The tiles."""
+    shown = [
+        limited(view, filters, f"limited_{stream}", f"stream = '{stream}'")
+        for stream in ("exchange", "postback")
+        if data.has_stream(view.snapshot, stream)
+    ]
+    if data.has_stream(view.snapshot, "postback"):
+        shown += [*postback_tiles(view, filters), *orders.headline(view, filters), windows.tile(view, filters)]
+    return [*shown, throttles.tile(view, filters)]
+
+
+def limited(view: View, filters: Filters, name: str, only: str = "true") -> Tile:
+    """The 429 rate over everything that was asked, or a part of it."""
+    shape = Sum((), COUNTS, only)
+    whole = data.table(view.snapshot, "rate_limits", filters, shape=shape)
+    return tiles.rate(
+        name,
+        whole.whole("limited"),
+        whole.total("requests"),
+        metric="rate_limits.rate",
+        unit=tell("unit.requests"),
+        trend=Trend(view, "rate_limits", filters, shape).line("limited", "requests"),
+    )
 
 
 def postback_tiles(view: View, filters: Filters) -> list[Tile]:
@@ -70,7 +77,7 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
         ),
     )
     result = data.table(view.snapshot, "postback_outcomes", filters, shape=shape)
-    series = buckets.series(view, "postback_outcomes", filters=filters, shape=shape)
+    series = Trend(view, "postback_outcomes", filters, shape)
     accepted = result.whole("accepted")
     told = orders.carries(view)["duplicates"]
     return [
@@ -88,7 +95,7 @@ def postback_tiles(view: View, filters: Filters) -> list[Tile]:
             accepted if told else None,
             metric="postbacks.duplicates",
             unit=tell("unit.accepted"),
-            trend=series.line("duplicates", "accepted") if told else (),
+            trend=series.line("duplicates", "accepted") if told else None,
         ),
     ]
 
@@ -119,22 +126,34 @@ def rates(view: View, filters: Filters) -> None:
 
 def over_time(view: View, filters: Filters) -> None:
     """The 429 rate of the partners and keys that are refused most."""
-    series = buckets.series(view, "rate_limits", filters=filters, shape=Sum(("stream", "partner"), COUNTS))
-    lines = series.rates(lambda row: name_of(row["partner"]), "limited", "requests", names=refused(series))
+    shape = Sum(("stream", "partner"), COUNTS)
+    series = buckets.series(view, "rate_limits", filters=filters, shape=shape)
+    lines = series.rates(whose, "limited", "requests", names=refused(series))
+    before = past.series(view, "rate_limits", filters=filters, shape=shape)
     panel.chart(
         view,
         "limit_time",
         series.result,
-        lambda: timeline.rates(series.times, lines, unit=tell("unit.requests")),
+        lambda: timeline.rates(
+            series.times,
+            lines,
+            unit=tell("unit.requests"),
+            past=past.lines(view, before, whose, "limited", "requests", lines),
+        ),
         metrics=("rate_limits.rate",),
         n=series.result.total("requests"),
         unit=tell("unit.requests"),
     )
 
 
+def whose(row: Row) -> str:
+    """Whose line a row belongs to."""
+    return name_of(row["partner"])
+
+
 def refused(series: Series) -> list[str] | None:
     """Those who were refused, most first; None where nobody was."""
-    found = series.column(lambda row: name_of(row["partner"]), "limited")
+    found = series.column(whose, "limited")
     return [key for key in buckets.busiest(found) if any(found[key])][: buckets.MOST_LINES] or None
 
 
@@ -143,6 +162,7 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
     series = buckets.series(
         view, "postback_outcomes", filters=filters, shape=Sum(("outcome",), ("postbacks", "duplicates"))
     )
+    before = past.series(view, "postback_outcomes", filters=filters, shape=Sum((), ("postbacks",)))
     found = buckets.filled(series.column(lambda row: str(row["outcome"]), "postbacks"))
     again = buckets.filled(series.column(lambda _: "duplicate", "duplicates")).get("duplicate", [])
     if "accepted" in found:
@@ -159,6 +179,7 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
             colours={title("postback", key): colour for key, (colour, _) in OUTCOMES.items()},
             patterns={title("postback", key): shape for key, (_, shape) in OUTCOMES.items()},
             unit=tell("unit.postbacks"),
+            past=past.total(view, before, "postbacks"),
         ),
         metrics=("postbacks.accepted_share", "postbacks.duplicates"),
         n=series.result.total("postbacks"),

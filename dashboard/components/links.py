@@ -11,7 +11,7 @@ from dashboard.escape import plain
 from dashboard.text import visible
 from dashboard.texts import say
 
-KEPT = ("range", "from", "to", "partner", "zone", "language")
+KEPT = ("range", "from", "to", "partner", "compare", "zone", "language")
 """Filters that go with a link."""
 
 LONGEST_COMMAND = 300

@@ -3,8 +3,9 @@
 from dashboard.charts import no_bids as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.funnel import readable
-from dashboard.components import buckets, data, panel, tiles
+from dashboard.components import buckets, data, panel, past, tiles
 from dashboard.components.data import Sum
+from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters
@@ -25,24 +26,26 @@ GROUP = (
 
 def headline(view: View) -> None:
     """No-bids, and the share of them that gives no reason."""
+    tiles.compared(view, view.filters, figures)
+
+
+def figures(view: View, filters: Filters) -> list[Tile]:
+    """The tiles."""
     answers = data.table(
         view.snapshot,
         "outcomes",
-        view.filters,
+        filters,
         shape=Sum((), ("attempts",), "outcome in ('bid', 'no_bid', 'answered_unknown')"),
     ).total("attempts")
-    classes = data.table(view.snapshot, "no_bids", view.filters, shape=Sum(("class",), ("no_bids",)))
+    classes = data.table(view.snapshot, "no_bids", filters, shape=Sum(("class",), ("no_bids",)))
     total = classes.total("no_bids")
     silent = sum(row["no_bids"] for row in classes.of(**{"class": "none"}))
     harmful = sum(row["no_bids"] for row in classes.rows if row["class"] in ("request", "traffic"))
-    tiles.show(
-        [
-            tiles.rate("no_bid_share", total, answers, metric="no_bids.share", unit=tell("unit.answers")),
-            tiles.rate("no_reason", silent, total, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
-            tiles.rate("harmful", harmful, total, metric="no_bids.never_retry_share", unit=tell("unit.no_bids")),
-        ],
-        data.metric_texts(view.snapshot),
-    )
+    return [
+        tiles.rate("no_bid_share", total, answers, metric="no_bids.share", unit=tell("unit.answers")),
+        tiles.rate("no_reason", silent, total, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
+        tiles.rate("harmful", harmful, total, metric="no_bids.never_retry_share", unit=tell("unit.no_bids")),
+    ]
 
 
 def ranges(view: View) -> None:
@@ -111,6 +114,7 @@ def by_partner(view: View) -> None:
 def over_time(view: View, filters: Filters) -> None:
     """Classes over time."""
     series = buckets.series(view, "no_bids", filters=filters, shape=Sum(("class",), ("no_bids",)))
+    before = past.series(view, "no_bids", filters=filters, shape=Sum((), ("no_bids",)))
     found = buckets.filled(series.column(lambda row: readable(row["class"]), "no_bids"))
     ordered = {readable(name): found[readable(name)] for name in charts.CLASSES if readable(name) in found}
     panel.chart(
@@ -118,7 +122,12 @@ def over_time(view: View, filters: Filters) -> None:
         "no_bid_time",
         series.result,
         lambda: timeline.stacked(
-            series.times, ordered, colours=charts.colours(), patterns=charts.patterns(), unit=tell("unit.no_bids")
+            series.times,
+            ordered,
+            colours=charts.colours(),
+            patterns=charts.patterns(),
+            unit=tell("unit.no_bids"),
+            past=past.total(view, before, "no_bids"),
         ),
         n=series.result.total("no_bids"),
         unit="no-bids",

@@ -8,6 +8,7 @@ from dashboard.charts import orders as charts
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
 from dashboard.components import choices, data, grid, links, panel
+from dashboard.components.compare import Amount
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -75,6 +76,7 @@ def counted(text: str, part: int | None, whole: int, metric: str, unit: str) -> 
         n=whole,
         unit=unit,
         note="" if share is None else tell("tile.share_of", share=style.percent(share), n=whole),
+        amount=Amount("count", None if share is None else part, events=True),
     )
 
 

@@ -2,7 +2,7 @@
 
 from dashboard.charts import outcomes as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, panel
+from dashboard.components import buckets, data, panel, past
 from dashboard.components.data import Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
@@ -26,6 +26,7 @@ GROUPS = {
 def groups_over_time(view: View, filters: Filters) -> None:
     """Attempts by what kind of end they had: the sum over all partners at a glance."""
     series = buckets.series(view, "outcomes", filters=filters, shape=Sum((GROUP,), ("attempts",)))
+    before = past.series(view, "outcomes", filters=filters, shape=Sum((), ("attempts",)))
     found = buckets.filled(series.column(lambda row: str(row["grp"]), "attempts"))
     panel.chart(
         view,
@@ -37,6 +38,7 @@ def groups_over_time(view: View, filters: Filters) -> None:
             colours={title("ending", name): colour for name, (colour, _) in GROUPS.items()},
             patterns={title("ending", name): shape for name, (_, shape) in GROUPS.items()},
             unit=tell("unit.attempts"),
+            past=past.total(view, before, "attempts"),
         ),
         metrics=("outcomes.attempts",),
         n=series.result.total("attempts"),
@@ -47,6 +49,7 @@ def groups_over_time(view: View, filters: Filters) -> None:
 def over_time(view: View, filters: Filters) -> None:
     """Attempts by outcome, bids at the bottom, what was not sent at the top."""
     series = buckets.series(view, "outcomes", filters=filters, shape=Sum(("outcome",), ("attempts",)))
+    before = past.series(view, "outcomes", filters=filters, shape=Sum((), ("attempts",)))
     found = buckets.filled(series.column(lambda row: str(row["outcome"]), "attempts"))
     texts = data.outcome_texts(view.snapshot)
     titles = {name: str(texts.get(name, {}).get("title") or name) for name in charts.OUTCOMES}
@@ -60,6 +63,7 @@ def over_time(view: View, filters: Filters) -> None:
             colours={titles[name]: colour for name, (colour, _) in charts.OUTCOMES.items()},
             patterns={titles[name]: shape for name, (_, shape) in charts.OUTCOMES.items()},
             unit=tell("unit.attempts"),
+            past=past.total(view, before, "attempts"),
         ),
         metrics=("outcomes.attempts",),
         n=series.result.total("attempts"),

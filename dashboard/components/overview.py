@@ -1,16 +1,18 @@
 """The first page: what needs attention, the headline figures, the partners."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import attention, buckets, call_tiles, data, hidden, limits, links, panel, tiles
+from dashboard.components import attention, call_tiles, compare, data, hidden, limits, links, panel, tiles
 from dashboard.components.attention import Finding
+from dashboard.components.buckets import Trend
 from dashboard.components.data import Only, Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import name_of
+from dashboard.filters import Filters
 from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
@@ -21,6 +23,16 @@ ICONS = {
     "open": ":material/electric_bolt:",
     "throttled": ":material/speed:",
 }
+WON = Sum(
+    (),
+    (
+        ("won", "sum(count) filter (stage = 'won')::bigint"),
+        ("bid", "sum(count) filter (stage = 'bid')::bigint"),
+    ),
+    "funnel = 'call'",
+)
+"""Won calls and calls with a bid."""
+
 VERDICT_ORDER = ("never", "disable", "watch", "keep", "too_few")
 
 
@@ -66,33 +78,34 @@ def one(view: View, finding: Finding) -> None:
 
 
 def headline(view: View) -> None:
-    """The figures of the range, both streams."""
-    shown: list[Tile] = []
-    if data.has_stream(view.snapshot, "exchange"):
-        shown += exchange(view)
-    shown += limited(view)
-    shown += limits.postback_tiles(view, view.filters)
-    tiles.show(shown, data.metric_texts(view.snapshot))
+    """The figures of the range, both streams, with their change."""
+    tiles.compared(view, view.filters, figures)
     hidden.note(view, view.filters, "exchange", "postback")
     hidden.postbacks(view, view.filters)
 
 
-def exchange(view: View) -> list[Tile]:
+def figures(view: View, filters: Filters) -> list[Tile]:
+    """The tiles."""
+    return [
+        *(exchange(view, filters) if data.has_stream(view.snapshot, "exchange") else []),
+        limits.limited(view, filters, "limited"),
+        *limits.postback_tiles(view, filters),
+    ]
+
+
+def exchange(view: View, filters: Filters) -> list[Tile]:
     """Calls, their success, what retries add, and wins."""
-    only = "stream = 'exchange'"
-    now = data.table(view.snapshot, "figures", view.filters, shape=Only(only))
-    calls = buckets.series(view, "figures", shape=Only(only))
+    only, sums = Only("stream = 'exchange'"), Sum((), ("retries", "successes"), "stream = 'exchange'")
+    now = data.table(view.snapshot, "figures", filters, shape=only)
+    calls, tried = Trend(view, "figures", filters, only), Trend(view, "retries", filters, sums)
     row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
-    tried = data.table(view.snapshot, "retries", view.filters, shape=Sum((), ("retries", "successes"), only))
-    trend = buckets.series(view, "retries", shape=Sum((), ("retries", "successes"), only))
     funnel = {
-        row["stage"]: row
-        for row in data.table(view.snapshot, "funnel", view.filters, shape=Only("funnel = 'call'")).rows
+        row["stage"]: row for row in data.table(view.snapshot, "funnel", filters, shape=Only("funnel = 'call'")).rows
     }
     return [
         call_tiles.calls(row, calls),
         call_tiles.effective(row, calls),
-        call_tiles.retry_success(row, tried, trend),
+        call_tiles.retry_success(row, data.table(view.snapshot, "retries", filters, shape=sums), tried),
         call_tiles.amplification(row, calls),
         tiles.rate(
             "won",
@@ -100,41 +113,8 @@ def exchange(view: View) -> list[Tile]:
             funnel["bid"]["count"],
             metric="funnel.won_of_bids",
             unit=tell("unit.bids"),
-            trend=won(view),
+            trend=Trend(view, "funnel", filters, WON).line("won", "bid"),
         ),
-    ]
-
-
-def won(view: View) -> list[float]:
-    """Won calls per call with a bid, by time."""
-    series = buckets.series(
-        view,
-        "funnel",
-        shape=Sum(
-            (),
-            (
-                ("won", "sum(count) filter (stage = 'won')::bigint"),
-                ("bid", "sum(count) filter (stage = 'bid')::bigint"),
-            ),
-            "funnel = 'call'",
-        ),
-    )
-    return series.line("won", "bid")
-
-
-def limited(view: View) -> list[Tile]:
-    """The 429 rate over everything that was asked."""
-    shape = Sum((), limits.COUNTS)
-    whole = data.table(view.snapshot, "rate_limits", view.filters, shape=shape)
-    return [
-        tiles.rate(
-            "limited",
-            whole.whole("limited"),
-            whole.total("requests"),
-            metric="rate_limits.rate",
-            unit=tell("unit.requests"),
-            trend=buckets.series(view, "rate_limits", shape=shape).line("limited", "requests"),
-        )
     ]
 
 
@@ -149,12 +129,14 @@ def partners(view: View) -> None:
     )
     slow = {row["partner"]: row["p95_ms"] for row in data.table(view.snapshot, "latency", view.filters).rows}
     worst = worst_verdicts(data.table(view.snapshot, "flags", view.everywhere).rows)
+    change = changes(view)
     rows = [
         {
             "partner": row["partner"],
             "stream": title("stream", row["stream"]),
             "calls": row["calls"],
             "effective_success": row["effective_success"],
+            **change(row),
             "amplification": row["amplification"],
             "retries": row["retries"],
             "retry_success": None if is_hidden(row) else rate_of(tried, row, "successes", "retries"),
@@ -178,6 +160,30 @@ def partners(view: View) -> None:
         metrics=("calls.effective_success", "calls.amplification"),
         on_select=open_partner,
     )
+
+
+def changes(view: View) -> Callable[[data.Row], data.Row]:
+    """Gives a row's columns of change since the earlier period; none where there is nothing to compare with.
+
+    Calls change by per cent of the earlier ones, unknown where the data do not cover that period; success changes by
+    percentage points.
+    """
+    past = view.before
+    if past is None or compare.is_empty(past):
+        return lambda row: {}
+    earlier = by_partner(data.table(past.snapshot, "calls", past.filters))
+    whole = compare.is_whole(past)
+
+    def change(row: data.Row) -> data.Row:
+        was = earlier.get((row["stream"], row["partner"]), {})
+        calls, success = was.get("calls"), was.get("effective_success")
+        known = success is not None and row["effective_success"] is not None
+        return {
+            "calls_change": 100 * (row["calls"] - calls) / calls if calls and whole else None,
+            "effective_change": 100 * (row["effective_success"] - success) if known else None,
+        }
+
+    return change
 
 
 def is_hidden(row: data.Row) -> bool:

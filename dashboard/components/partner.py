@@ -6,8 +6,10 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard.charts import latency as latency_chart
-from dashboard.components import buckets, call_tiles, data, grid, hidden, layout, links, panel, retries, tiles
+from dashboard.components import call_tiles, data, grid, hidden, layout, links, panel, retries, tiles
+from dashboard.components.buckets import Trend
 from dashboard.components.data import Only
+from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters
@@ -62,9 +64,17 @@ def streams(view: View, name: str) -> list[str]:
 
 
 def headline(view: View, filters: Filters, stream: str) -> None:
-    """The partner's figures in the range."""
-    calls = buckets.series(view, "figures", filters=filters, shape=Only(f"stream = '{stream}'"))
-    now = data.table(view.snapshot, "figures", filters, shape=Only(f"stream = '{stream}'"))
+    """The partner's figures in the range, with their change."""
+    tiles.compared(view, filters, lambda own, chosen: figures(own, chosen, stream))
+    hidden.note(view, filters, stream)
+    if stream == "postback":
+        hidden.postbacks(view, filters)
+
+
+def figures(view: View, filters: Filters, stream: str) -> list[Tile]:
+    """The tiles of one stream."""
+    only = Only(f"stream = '{stream}'")
+    now = data.table(view.snapshot, "figures", filters, shape=only)
     row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
     shown = (
         call_tiles.calls,
@@ -73,10 +83,8 @@ def headline(view: View, filters: Filters, stream: str) -> None:
         call_tiles.amplification,
         call_tiles.recovered,
     )
-    tiles.show([tile(row, calls) for tile in shown], data.metric_texts(view.snapshot))
-    hidden.note(view, filters, stream)
-    if stream == "postback":
-        hidden.postbacks(view, filters)
+    trend = Trend(view, "figures", filters, only)
+    return [tile(row, trend) for tile in shown]
 
 
 def latency(view: View, filters: Filters) -> None:

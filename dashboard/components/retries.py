@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.style import Row, Rows
-from dashboard.components import buckets, data, hidden, panel
+from dashboard.components import buckets, data, hidden, panel, past
 from dashboard.components.data import Only
 from dashboard.components.view import View, clock
 from dashboard.escape import name_of
@@ -134,6 +134,7 @@ def amplification(view: View, stream: str) -> None:
 def amplification_time(view: View, stream: str) -> None:
     """Amplification over time of the partners where it is highest over the range."""
     series = buckets.series(view, "calls", shape=Only(of(stream)))
+    before = past.series(view, "calls", shape=Only(of(stream)))
     names = series.highest(partner, "attempts_sent", "calls_sent")
     lines = series.rates(partner, "attempts_sent", "calls_sent", names=names[: buckets.MOST_LINES])
     panel.chart(
@@ -147,6 +148,7 @@ def amplification_time(view: View, stream: str) -> None:
             as_percent=False,
             budgets={style.number(value, ".2f"): value for value in charts.BUDGETS.values()},
             floor=0.98,
+            past=past.lines(view, before, partner, "attempts_sent", "calls_sent", lines),
         ),
         metrics=("calls.amplification",),
         n=series.result.total("calls_sent"),

@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 import streamlit as st
 
 from dashboard import languages
-from dashboard.components import choices, data
+from dashboard.components import choices, compare, data
 from dashboard.components.view import ALL, CUSTOM, DEFAULT_RANGE, PRESETS, View, preset_start
 from dashboard.escape import plain
 from dashboard.filters import Filters, parse_moment, utc
@@ -28,6 +28,7 @@ def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
     with st.sidebar:
         choice = _preset()
         typed = _custom(first, newest) if choice == CUSTOM else (None, None)
+        how = compare.choose()
         partners = _partners(snapshot)
         zone = _zone(snapshot)
         _language()
@@ -38,7 +39,8 @@ def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
     if newest is None:
         return View(snapshot, filters, everywhere, None, None, pages)
     begin = first if start is None or first is None else max(start, first)
-    return View(snapshot, filters, everywhere, begin, newest + 1 if end is None else end, pages)
+    view = View(snapshot, filters, everywhere, begin, newest + 1 if end is None else end, pages, how)
+    return replace(view, before=compare.earlier(view))
 
 
 def _preset() -> str:

@@ -27,6 +27,7 @@ def tile(view: View, filters: Filters) -> Tile:
         judged(result.rows),
         metric="retry_after.early",
         unit=tell("unit.waits"),
+        events=True,
     )
 
 

@@ -1,14 +1,17 @@
-"""Headline figures: a value, its n, its trend, and its definition a hover away."""
+"""Headline figures: a value, its n, its trend, its change, and its definition a hover away."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import explain
+from dashboard.components import compare, data, explain
+from dashboard.components.compare import Amount
+from dashboard.components.view import View
 from dashboard.escape import markdown
+from dashboard.filters import Filters
 from dashboard.texts import counted, say
 
 MOST_IN_ROW = 5
@@ -18,41 +21,78 @@ NARROWEST = 160
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure. `text` names its label under `tile`; `metric` its entry in the dictionary; `n` its denominator."""
+    """One figure. `text` names its label under `tile`; `metric` its entry in the dictionary; `n` its denominator.
+
+    `amount` is what an earlier period's is compared with; None where that would say nothing.
+    """
 
     text: str
     value: str
     metric: str = ""
     n: float | None = None
     unit: str = ""
-    trend: Sequence[float] = ()
+    trend: Callable[[], Sequence[float]] | None = None
     chart: str = "line"
     note: str = ""
+    amount: Amount | None = None
 
 
-def rate(text: str, part: float | None, whole: float | None, **more: Any) -> Tile:
-    """A tile for part / whole."""
-    return Tile(text, style.percent(style.ratio(part, whole)), n=whole, **more)
+def rate(text: str, part: float | None, whole: float | None, *, events: bool = False, **more: Any) -> Tile:
+    """A tile for part / whole; `events` where single events tell them."""
+    value = style.ratio(part, whole)
+    return Tile(text, style.percent(value), n=whole, amount=Amount("share", value, part, whole, events), **more)
 
 
-def show(tiles: Sequence[Tile], texts: Mapping[str, Mapping[str, Any]]) -> None:
-    """A row of figures that wraps on narrow screens."""
+def compared(view: View, filters: Filters, build: Callable[[View, Filters], list[Tile]]) -> None:
+    """The tiles that `build` gives, each with its change since the earlier period of the view."""
+    shown = build(view, filters)
+    changes: Mapping[str, tuple[str, str]] = {}
+    if view.before is not None:
+        past = build(view.before, view.before.within(filters))
+        changes = compare.changes(view, amounts(shown), amounts(past))
+    show(shown, data.metric_texts(view.snapshot), changes)
+    if shown:
+        compare.note(view)
+
+
+def amounts(tiles: Sequence[Tile]) -> dict[str, Amount]:
+    """What can be compared, by the tile's name."""
+    return {tile.text: tile.amount for tile in tiles if tile.amount is not None}
+
+
+def show(
+    tiles: Sequence[Tile], texts: Mapping[str, Mapping[str, Any]], changes: Mapping[str, tuple[str, str]] | None = None
+) -> None:
+    """A row of figures that wraps on narrow screens; `changes` are said below those that have one."""
     if not tiles:
         return
     with st.grid(columns(len(tiles)), min_column_width=NARROWEST, gap="small"):
         for tile in tiles:
-            st.metric(
-                say(f"tile.{tile.text}"),
-                tile.value,
-                help=explain.metric(texts, tile.metric, tile.n, tile.unit) or None,
-                delta=note(tile),
-                delta_arrow="off",
-                delta_color="primary",
-                border=True,
-                chart_data=list(tile.trend) if len(tile.trend) > 1 else None,
-                chart_type="bar" if tile.chart == "bar" else "line",
-                height="stretch",
-            )
+            change, before = (changes or {}).get(tile.text, ("", ""))
+            if not change:
+                one(tile, texts, border=True)
+                continue
+            with st.container(border=True, height="stretch", gap="xxsmall"):
+                one(tile, texts, before)
+                st.caption(change)
+
+
+def one(tile: Tile, texts: Mapping[str, Mapping[str, Any]], before: str = "", *, border: bool = False) -> None:
+    """One figure; `before` tells the earlier one in full."""
+    trend = [] if tile.trend is None else tile.trend()
+    told = (explain.metric(texts, tile.metric, tile.n, tile.unit), before)
+    st.metric(
+        say(f"tile.{tile.text}"),
+        tile.value,
+        help="\n\n".join(part for part in told if part) or None,
+        delta=note(tile),
+        delta_arrow="off",
+        delta_color="primary",
+        border=border,
+        chart_data=list(trend) if len(trend) > 1 else None,
+        chart_type="bar" if tile.chart == "bar" else "line",
+        height="stretch",
+    )
 
 
 def note(tile: Tile) -> str | None:

@@ -1,7 +1,7 @@
 """What a page looks at: the snapshot, the filters chosen beside it, and the page's own clock."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -11,6 +11,7 @@ import streamlit as st
 from dashboard import languages
 from dashboard.filters import Filters, utc
 from dashboard.languages import Language
+from dashboard.periods import OFF
 from dashboard.snapshot import Snapshot
 from dashboard.texts import tell
 
@@ -24,7 +25,11 @@ ALL, CUSTOM = "All", "Custom"
 
 @dataclass(frozen=True)
 class View:
-    """One rerun's choices. `start_us` and `end_us` bound the data looked at; both None where there is no data."""
+    """One rerun's choices. `start_us` and `end_us` bound the data looked at; both None where there is no data.
+
+    `before` is the same in the earlier period that figures are compared with, None where there is none; `compare` how
+    that period was asked for.
+    """
 
     snapshot: Snapshot
     filters: Filters
@@ -32,6 +37,8 @@ class View:
     start_us: int | None
     end_us: int | None
     pages: Mapping[str, Any]
+    compare: str = OFF
+    before: "View | None" = None
 
     @property
     def zone(self) -> ZoneInfo:
@@ -41,6 +48,10 @@ class View:
     def local(self, moment_us: int) -> datetime:
         """Epoch microseconds as a naive local time: charts and tables know no zones."""
         return utc(moment_us).replace(tzinfo=UTC).astimezone(self.zone).replace(tzinfo=None)
+
+    def within(self, filters: Filters) -> Filters:
+        """These filters in the range of this view."""
+        return replace(filters, frm_us=self.filters.frm_us, to_us=self.filters.to_us)
 
     def page(self, name: str) -> Any:
         """The page of that name, for links."""

@@ -39,6 +39,7 @@ def tile(view: View, filters: Filters) -> Tile:
         sum(row["windows"] for row in limited),
         metric="windows.over_limit",
         unit=tell("unit.windows"),
+        events=True,
     )
 
 
