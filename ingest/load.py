@@ -52,7 +52,7 @@ EVIDENCE = {
     "postbacks": "select 1 from stage_postbacks",
     "winner": "select 1 from stage_auctions where winner is not null",
     **{
-        kind: f"select 1 from stage_notices where kind = '{kind}'"
+        kind: f"select 1 from stage_notices where kind = '{kind}' and not list_contains($unjoined::bigint[], file_no)"
         for kind in ("win", "loss", "billing", "impression", "click")
     },
     "click_id": "select 1 from stage_notices where kind = 'click' and click_id is not null",
@@ -159,6 +159,7 @@ class _Run:
         self.warehouse, self.state, self.settings = warehouse, state, settings
         self.given, self.options, self.meter = given, options, meter
         self.known = Known.from_rows(state.known)
+        self.unjoined: dict[str, set[int]] = {}
         self.limits = Limits(
             line_bytes=settings.max_line_bytes, ratio=settings.max_ratio, decoded_bytes=settings.max_decoded_bytes
         )
@@ -202,6 +203,8 @@ class _Run:
     def _lines(self, reading: Reading, report: FileReport) -> None:
         tail: Tail = "taken"
         fmt, state = self._format(reading)
+        for event in [part.event for part in fmt.rows if not part.joins] if isinstance(fmt, Foreign) else ():
+            self.unjoined.setdefault(event, set()).add(report.number)
         for segment in reading.segments(CUTS.get(state.split, last_line_end)):
             report.format = fmt.name
             data, first_line, offset = segment.data, segment.first_line, segment.offset
@@ -312,13 +315,16 @@ class _Run:
         compact(self.parts, newest_before, newest, self.settings.notice_days + 1)
 
     def _publication(self, files: Sequence[FileReport]) -> Publication:
-        evidence = {
-            name: self.state.evidence.get(name, False) or self.con.execute(f"{sql} limit 1").fetchone() is not None
-            for name, sql in EVIDENCE.items()
-        }
+        evidence = {name: self.state.evidence.get(name, False) or self._proven(name) for name in EVIDENCE}
         loads = [report.load_row(self.state.next_load + report.number) for report in files]
         known, gone = self.known.changes()
         return Publication(self.settings, evidence, self._streams(), known, gone, loads)
+
+    def _proven(self, name: str) -> bool:
+        """Whether staged rows are evidence of this name; notices of a format that joins them to no call are none."""
+        sql = f"{EVIDENCE[name]} limit 1"
+        values = {"unjoined": sorted(self.unjoined.get(name, ()))} if "$unjoined" in sql else None
+        return self.con.execute(sql, values).fetchone() is not None
 
     def _streams(self) -> dict[str, tuple[int, int]]:
         streams = dict(self.state.streams)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from dashboard.components.data import Figures
 from dashboard.filters import Filters
 from dashboard.output import csv_bytes
 from dashboard.report import report_files
-from dashboard.snapshot import Snapshot
+from dashboard.snapshot import Snapshot, open_snapshot
 from dashboard.tables.compose import compose
 from dashboard.tables.context import Context
 from dashboard.whatif import replay
 from dashboard.whatif.parse import parse
+from ingest.load import ingest
+from tests.foreign_log import guide_sample
 from tests.loaded import Event, at, attempt, postback
 from tests.shown import opened_shown
 
@@ -54,6 +57,29 @@ def figures(snapshot: Snapshot, name: str = "figures") -> list[Row]:
         found = cursor.execute(compose(Figures(name), Context(snapshot, Filters())))
         columns = [column[0] for column in found.description]
         return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+
+
+def funnel(snapshot: Snapshot, name: str) -> Row:
+    """Stage -> count of one funnel."""
+    return {row["stage"]: row["count"] for row in tables.rows(snapshot, "funnel") if row["funnel"] == name}
+
+
+def test_events_that_name_bids_leave_what_calls_won_unknown(tmp_path: Path) -> None:
+    log = tmp_path / "analytics.log"
+    log.write_text(guide_sample("pbs-go"))
+    ingest([str(log)], tmp_path / "warehouse")
+    snapshot = open_snapshot(tmp_path / "warehouse")
+    assert sum(row["orphans"] for row in tables.rows(snapshot, "notices")) == 1
+    assert (funnel(snapshot, "call")["bid"], funnel(snapshot, "call")["won"]) == (1, None)
+    assert (funnel(snapshot, "auction")["bid"], funnel(snapshot, "auction")["filled"]) == (1, None)
+
+
+def test_another_log_may_tell_what_calls_won_beside_events_that_name_bids(tmp_path: Path) -> None:
+    (tmp_path / "analytics.log").write_text(guide_sample("pbs-go"))
+    win = {"event": "win", "ts": at(0), "auction_id": "a", "partner": "p"}
+    (tmp_path / "native.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (attempt(at(0), "a", "p"), win)))
+    ingest([str(tmp_path / "analytics.log"), str(tmp_path / "native.jsonl")], tmp_path / "warehouse")
+    assert funnel(open_snapshot(tmp_path / "warehouse"), "call")["won"] == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------

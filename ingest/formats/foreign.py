@@ -21,7 +21,7 @@ KNOWN = {
     "split": {"kind", "columns", "unset", "empty", "prefix", "parts", "separator", "layout", "documents"},
     "split.layout": {"name", "columns"},
     "recognise": {"keys", "exact", "line"},
-    "rows": {"event", "when", "each", "unknown", "columns"},
+    "rows": {"event", "when", "each", "unknown", "joins", "columns"},
 }
 #: What a kind of split cannot do without.
 NEEDED = {
@@ -229,12 +229,16 @@ def _rows(source: Source, native: Format, data: Mapping[str, Any], nth: int) -> 
     missing = [key for key, field in keys.items() if field.required and key not in columns and key not in unknown]
     if missing:
         source.fail(source.line_of("rows", "", nth), f"{event} needs {', '.join(missing)}")
+    joins = data.get("joins", True)
+    if not isinstance(joins, bool):
+        source.fail(source.line_of("rows", "joins", nth), "`joins` must be true or false")
     return Rows(
         event,
         columns,
         when=_text(source, data, "rows", "when", nth, default=""),
         each=_text(source, data, "rows", "each", nth, default=""),
         unknown=unknown,
+        joins=joins,
     )
 
 

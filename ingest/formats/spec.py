@@ -108,6 +108,7 @@ class Rows:
     """Rows that a record gives: their native event, and an SQL expression for each key.
 
     Only where `when` holds; one for each element of the list `each`, known as `item` and `item_no`, where it is given.
+    Notices that name another id than calls do not `joins` any: they are no evidence of what became of calls.
     """
 
     event: str
@@ -115,6 +116,7 @@ class Rows:
     when: str = ""
     each: str = ""
     unknown: tuple[str, ...] = ()
+    joins: bool = True
 
 
 @dataclass(frozen=True)
