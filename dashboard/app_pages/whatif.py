@@ -7,7 +7,9 @@ view = current()
 header.show(view, "whatif")
 policy = whatif_policy.choose(view)
 found = whatif.replay(view, policy)
-if found.partners:
+if found.totals["calls_hidden"] and not found.totals["attempts_before"]:
+    whatif.all_hidden(found)
+elif found.partners:
     whatif.headline(view, found)
     left, right = layout.halves()
     with left:

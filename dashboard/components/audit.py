@@ -109,6 +109,8 @@ def unjudged(view: View, filters: Filters, stream: str, judged: set[str]) -> Non
     unseen = hidden.find(view, filters, stream)
     if unseen is not None:
         lines.append(say(f"unjudged.hidden{'_postback' if stream == 'postback' else ''}", hidden=unseen.hidden))
+        if stream == "exchange" and "R10" in judged:
+            lines.append(say("unjudged.hidden_R10"))
     elif not sent.total("retries"):
         lines.append(say("audit.no_retries"))
     for rule in UNJUDGED[stream]:

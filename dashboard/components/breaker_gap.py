@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import data, grid, panel
+from dashboard.components import data, grid, hidden, panel
 from dashboard.components.data import Row
 from dashboard.components.view import View, clock
 from dashboard.filters import Filters, epoch_us
@@ -51,7 +51,9 @@ def differences(view: View, filters: Filters) -> None:
         elif not result.rows and not silent:
             st.markdown(f":material/check_circle: {say('gap.none')}")
         elif not result.rows:
-            st.markdown(f":material/check_circle: {say('gap.closed')}")
+            unseen = hidden.find(view, filters, "exchange")
+            closed = say("gap.closed") if unseen is None else say("hidden.closed", hidden=unseen.hidden)
+            st.markdown(f":material/{'check_circle' if unseen is None else 'help'}: {closed}")
         several(view, gathered(result.rows), chosen)
     if chosen:
         attempts(view, chosen[0])

@@ -128,8 +128,15 @@ def rescued(view: View, filters: Filters) -> None:
             for part in (amounts(result.rows) if known else say("rescued.none_known"), unseen(view, filters))
             if part
         ),
-        empty="" if hidden.find(view, filters, "exchange") is None else "hidden.retries",
+        empty=no_rescue(view, filters, known),
     )
+
+
+def no_rescue(view: View, filters: Filters, known: bool) -> str:
+    """Which text stands where no rescued win is known; empty where there is none."""
+    if hidden.find(view, filters, "exchange") is not None:
+        return "hidden.rescues"
+    return "" if known else "rescued.unknown"
 
 
 def unseen(view: View, filters: Filters) -> str:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from dashboard.charts import style
-from dashboard.components import data, panel
+from dashboard.components import data, hidden, panel
 from dashboard.components.data import Only, Row
 from dashboard.components.retries import MARKS, of
 from dashboard.components.view import View, clock
@@ -35,6 +35,7 @@ def show(view: View, filters: Filters, stream: str) -> None:
         columns=COLUMNS,
         metrics=("flag_history.raised", "flag_history.cleared", "flags.verdict"),
         note=say("flag_history.note", raised=raised, cleared=len(result.rows) - raised) if result.rows else "",
+        empty="" if hidden.find(view, filters, stream) is None else hidden.text("flag_history", stream),
     )
 
 

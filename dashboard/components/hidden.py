@@ -40,6 +40,16 @@ def find(view: View, filters: Filters, stream: str) -> Hidden | None:
     )
 
 
+def any_stream(view: View, filters: Filters) -> bool:
+    """Whether calls or orders of a range hide a part."""
+    return any(find(view, filters, stream) is not None for stream in ("exchange", "postback"))
+
+
+def text(name: str, stream: str) -> str:
+    """The key of a text about calls that hide a part; for orders its own."""
+    return f"hidden.{name}" if stream == "exchange" else f"hidden.{name}_postback"
+
+
 def note(view: View, filters: Filters, *streams: str) -> None:
     """Says of each stream how many calls hide their earlier attempts, and what is unknown for it."""
     for stream in streams:

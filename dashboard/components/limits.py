@@ -1,8 +1,10 @@
 """Throttling on both sides, and what became of postbacks."""
 
+import streamlit as st
+
 from dashboard.charts import limits as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, hidden, orders, panel, past, throttles, tiles, windows
+from dashboard.components import buckets, data, hidden, orders, panel, past, throttles, tiles, untold, windows
 from dashboard.components.buckets import Series, Trend
 from dashboard.components.data import Row, Sum
 from dashboard.components.tiles import Tile
@@ -36,6 +38,10 @@ def headline(view: View, filters: Filters) -> None:
     tiles.compared(view, filters, figures)
     hidden.postbacks(view, filters)
     hidden.note(view, filters, "postback")
+    unseen = hidden.find(view, filters, "exchange")
+    if unseen is not None:
+        names = hidden.named(unseen.names)
+        st.caption(f":material/visibility_off: {say('hidden.requests', hidden=unseen.hidden).format(names=names)}")
 
 
 def figures(view: View, filters: Filters) -> list[Tile]:
@@ -130,6 +136,8 @@ def over_time(view: View, filters: Filters) -> None:
     series = buckets.series(view, "rate_limits", filters=filters, shape=shape)
     lines = series.rates(whose, "limited", "requests", names=refused(series))
     before = past.series(view, "rate_limits", filters=filters, shape=shape)
+    told = any(row["limited"] is not None for row in series.result.rows)
+    part = told and untold.refusals(series.result)
     panel.chart(
         view,
         "limit_time",
@@ -143,6 +151,9 @@ def over_time(view: View, filters: Filters) -> None:
         metrics=("rate_limits.rate",),
         n=series.result.total("requests"),
         unit=tell("unit.requests"),
+        note=say("untold.refusals_part") if part else "",
+        empty=not told,
+        absent=untold.refusals(series.result),
     )
 
 

@@ -1,10 +1,12 @@
 """Why partners declined: ranges, codes, partners, time, and who can do something about it."""
 
+import streamlit as st
+
 from dashboard.charts import no_bids as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.funnel import readable
-from dashboard.components import buckets, data, panel, past, tiles
-from dashboard.components.data import Sum
+from dashboard.components import buckets, data, hidden, panel, past, tiles, untold
+from dashboard.components.data import Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown
@@ -15,6 +17,8 @@ MOST_ADVICE = 5
 """So many remedies are written out above their table, the commonest reasons first."""
 
 LONGEST = 600
+
+BY_CLASS = Sum(("class",), ("no_bids",))
 
 GROUP = (
     "grp",
@@ -27,32 +31,51 @@ GROUP = (
 def headline(view: View) -> None:
     """No-bids, and the share of them that gives no reason."""
     tiles.compared(view, view.filters, figures)
+    notes = [untold.bids(untold.answers(view, view.filters))]
+    classes = data.table(view.snapshot, "no_bids", view.filters, shape=BY_CLASS)
+    if not coded(classes):
+        notes.append(say("untold.codes", no_bids=classes.total("no_bids")))
+    unseen = hidden.find(view, view.filters, "exchange")
+    if unseen is not None:
+        notes.append(say("hidden.no_bids_part", hidden=unseen.hidden))
+    for line in filter(None, notes):
+        st.caption(f":material/visibility_off: {line}")
 
 
 def figures(view: View, filters: Filters) -> list[Tile]:
     """The tiles."""
-    answers = data.table(
-        view.snapshot,
-        "outcomes",
-        filters,
-        shape=Sum((), ("attempts",), "outcome in ('bid', 'no_bid', 'answered_unknown')"),
-    ).total("attempts")
-    classes = data.table(view.snapshot, "no_bids", filters, shape=Sum(("class",), ("no_bids",)))
+    answers = untold.answers(view, filters)
+    classes = data.table(view.snapshot, "no_bids", filters, shape=BY_CLASS)
     total = classes.total("no_bids")
     silent = sum(row["no_bids"] for row in classes.of(**{"class": "none"}))
     harmful = sum(row["no_bids"] for row in classes.rows if row["class"] in ("request", "traffic"))
+    judged = None if untold.no_bids(view, filters) and (answers.untold or not total) else total
+    among = total if coded(classes) else None
     return [
-        tiles.rate("no_bid_share", total, answers, metric="no_bids.share", unit=tell("unit.answers")),
-        tiles.rate("no_reason", silent, total, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
-        tiles.rate("harmful", harmful, total, metric="no_bids.never_retry_share", unit=tell("unit.no_bids")),
+        tiles.rate("no_bid_share", judged, answers.all, metric="no_bids.share", unit=tell("unit.answers")),
+        tiles.rate("no_reason", silent, among, metric="no_bids.no_reason_share", unit=tell("unit.no_bids")),
+        tiles.rate("harmful", harmful, among, metric="no_bids.never_retry_share", unit=tell("unit.no_bids")),
     ]
+
+
+def coded(classes: Result) -> bool:
+    """Whether the logs of all no-bids can carry a code."""
+    return not classes.of(**{"class": "unknown"})
 
 
 def ranges(view: View) -> None:
     """Codes in their ranges."""
     result = data.table(view.snapshot, "no_bids", view.filters, shape=Sum((GROUP,), ("no_bids",)))
     rows = sorted(result.rows, key=lambda row: -row["no_bids"])
-    panel.chart(view, "no_bid_groups", result, lambda: charts.groups(rows), n=result.total("no_bids"), unit="no-bids")
+    panel.chart(
+        view,
+        "no_bid_groups",
+        result,
+        lambda: charts.groups(rows),
+        n=result.total("no_bids"),
+        unit="no-bids",
+        absent=untold.no_bids(view, view.filters),
+    )
 
 
 def reasons(view: View, filters: Filters) -> None:
@@ -66,6 +89,7 @@ def reasons(view: View, filters: Filters) -> None:
         metrics=("no_bids.no_bids",),
         n=result.total("no_bids"),
         unit="no-bids",
+        absent=untold.no_bids(view, filters),
     )
 
 
@@ -94,7 +118,14 @@ def remedies(view: View) -> None:
         for row in rows[:MOST_ADVICE]
         if row["remedy"]
     ]
-    panel.table(view, "no_bid_remedies", result, rows, note="\n\n".join(advice))
+    panel.table(
+        view,
+        "no_bid_remedies",
+        result,
+        rows,
+        note="\n\n".join(advice),
+        empty=untold.no_bids(view, view.filters),
+    )
 
 
 def by_partner(view: View) -> None:
@@ -108,6 +139,7 @@ def by_partner(view: View) -> None:
         metrics=("no_bids.no_reason_share",),
         n=result.total("no_bids"),
         unit="no-bids",
+        absent=untold.no_bids(view, view.filters),
     )
 
 
@@ -131,4 +163,5 @@ def over_time(view: View, filters: Filters) -> None:
         ),
         n=series.result.total("no_bids"),
         unit="no-bids",
+        absent=untold.no_bids(view, filters),
     )

@@ -205,7 +205,7 @@ def notes(pairs: Sequence[tuple[Row, Row | None]]) -> None:
     lines = []
     if len(pairs) > style.MOST_ROWS:
         lines.append(say("order_page.cut", shown=style.MOST_ROWS, rows=len(pairs)))
-    if not any(row["outcome"] == "rate_limited" for row, _ in pairs):
+    if not any(row["outcome"] in ("rate_limited", "answered_unknown") for row, _ in pairs):
         lines.append(say("order_page.no_429"))
     waits = [(place, wait_words(pairs, place)) for place, (_, wait) in enumerate(pairs) if wait is not None]
     lines += [say("order_page.wait", number=place + 1).format(wait=words) for place, words in waits[:MOST_TOLD]]

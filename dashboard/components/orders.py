@@ -52,11 +52,12 @@ def headline(view: View, filters: Filters) -> list[Tile]:
     found = counts(result)
     whole = result.total("orders")
     faulty = data.table(view.snapshot, "order_faults", filters, shape=FAULTY)
-    judged = whole if carries(view)["faults"] else 0
+    judged = whole - found.get(UNKNOWN, 0) if carries(view)["faults"] else 0
+    faults = faulty.total("orders")
     lost = None if found.get(UNKNOWN) else found.get(LOST, 0)
     return [
         counted("lost", lost, whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
-        counted("faulty", faulty.total("orders"), judged, "order_faults.orders", tell("unit.orders")),
+        counted("faulty", faults, whole if faults > judged else judged, "order_faults.orders", tell("unit.orders")),
     ]
 
 
@@ -155,6 +156,10 @@ def states(view: View, filters: Filters) -> None:
     """What became of the orders of the range."""
     result = data.table(view.snapshot, "order_states", filters)
     beyond = result.total("retries_beyond_day")
+    unknown = counts(result).get(UNKNOWN, 0)
+    notes = [say("orders.beyond", retries=beyond, orders=result.total("orders_beyond_day"))]
+    if unknown:
+        notes = [*(notes if beyond else ()), say("orders.beyond_unknown", unknown=unknown)]
     panel.chart(
         view,
         "order_states",
@@ -163,7 +168,7 @@ def states(view: View, filters: Filters) -> None:
         metrics=("orders.state", "orders.beyond_day"),
         n=result.total("orders"),
         unit=tell("unit.orders"),
-        note=say("orders.beyond", retries=beyond, orders=result.total("orders_beyond_day")) if result.rows else "",
+        note=" ".join(notes) if result.rows else "",
     )
 
 
@@ -171,7 +176,8 @@ def times(view: View, filters: Filters) -> None:
     """How long it took until an order that was retried was accepted."""
     result = data.table(view.snapshot, "order_times", filters)
     total = result.total("orders")
-    known = data.table(view.snapshot, "order_states", filters).of(state="accepted_after_retry")
+    states = data.table(view.snapshot, "order_states", filters)
+    known = states.of(state="accepted_after_retry")
     panel.chart(
         view,
         "order_times",
@@ -184,13 +190,14 @@ def times(view: View, filters: Filters) -> None:
             say("orders.times", p50=duration(row["accept_p50_s"]), p95=duration(row["accept_p95_s"])) for row in known
         ),
         empty=not total,
+        absent="orders.times_unknown" if counts(states).get(UNKNOWN) else "",
     )
 
 
 def fault_kinds(view: View, filters: Filters) -> None:
     """How many orders have a fault of each kind."""
     result = data.table(view.snapshot, "order_faults", filters, shape=BY_FAULT)
-    any_orders = bool(data.table(view.snapshot, "order_states", filters).rows)
+    found = counts(data.table(view.snapshot, "order_states", filters))
     panel.chart(
         view,
         "order_fault_kinds",
@@ -199,8 +206,17 @@ def fault_kinds(view: View, filters: Filters) -> None:
         metrics=("order_faults.fault",),
         n=result.total("faults"),
         unit=tell("unit.faults"),
-        absent="orders.no_ids" if not any_orders else "" if carries(view)["faults"] else "orders.no_faults_told",
+        absent=no_faults(view, found),
     )
+
+
+def no_faults(view: View, found: Mapping[str, int]) -> str:
+    """Which text stands where no fault is known; empty where there is none."""
+    if not any(found.values()):
+        return "orders.no_ids"
+    if not carries(view)["faults"]:
+        return "orders.no_faults_told"
+    return "orders.faults_unknown" if found.get(UNKNOWN) else ""
 
 
 def faults(view: View, filters: Filters) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import attention, call_tiles, compare, data, hidden, limits, links, panel, tiles
+from dashboard.components import attention, call_tiles, compare, data, hidden, limits, links, panel, tiles, untold
 from dashboard.components.attention import Finding
 from dashboard.components.buckets import Trend
 from dashboard.components.data import Only, Result, Sum
@@ -50,8 +50,12 @@ def needs_attention(view: View) -> None:
         st.markdown(f"**{say('finding.title', n=len(found))}**", help=say("finding.about"))
         if view.end_us is None:
             st.markdown(say("finding.no_data"))
-        elif not found:
-            st.markdown(f":material/check_circle: {say('finding.none')}")
+            return
+        calm, unknown = untold.attention(view)
+        if not found:
+            icon = "help" if unknown else "check_circle"
+            told = [say("finding.none" if calm else "finding.none_known"), *calm]
+            st.markdown(f":material/{icon}: {' '.join(told)}")
         for finding in found[:MOST_FINDINGS]:
             one(view, finding)
         if len(found) > MOST_FINDINGS:
@@ -60,6 +64,8 @@ def needs_attention(view: View) -> None:
                     one(view, finding)
                 if len(found) > MOST_FINDINGS + MOST_MORE:
                     st.caption(say("finding.rest", n=len(found) - MOST_FINDINGS - MOST_MORE))
+        if unknown:
+            st.caption(f":material/visibility_off: {say('finding.unknown')} {' '.join(unknown)}")
 
 
 def one(view: View, finding: Finding) -> None:
@@ -110,7 +116,7 @@ def exchange(view: View, filters: Filters) -> list[Tile]:
         tiles.rate(
             "won",
             funnel["won"]["count"],
-            funnel["bid"]["count"],
+            None if untold.answers(view, filters).untold else funnel["bid"]["count"],
             metric="funnel.won_of_bids",
             unit=tell("unit.bids"),
             trend=Trend(view, "funnel", filters, WON).line("won", "bid"),

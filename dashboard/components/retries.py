@@ -52,7 +52,7 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
     unseen = hidden.find(view, filters, stream or "exchange")
     notes = [verdict_note(result.rows, view.snapshot.settings["flag_days"])] if rows else []
     if rows and unseen is not None:
-        notes.append(say("hidden.flags_part", hidden=unseen.hidden))
+        notes.append(say(hidden.text("flags_part", stream or "exchange"), hidden=unseen.hidden))
     panel.table(
         view,
         "flags",
@@ -61,7 +61,7 @@ def flags(view: View, filters: Filters, stream: str | None = None) -> None:
         columns=[column for column in FLAG_COLUMNS if told or column not in EXCHANGE_ONLY],
         metrics=("flags.verdict", "flags.upper_bound"),
         note=" ".join(notes),
-        empty="" if unseen is None else "hidden.flags",
+        empty="" if unseen is None else hidden.text("flags", stream or "exchange"),
     )
 
 
@@ -97,7 +97,7 @@ def heatmap(view: View, filters: Filters, stream: str) -> None:
         n=result.total("retries"),
         unit=tell("unit.retries"),
         note=f"{cut(lines)} {more}".strip(),
-        absent="" if hidden.find(view, filters, stream) is None else "hidden.retries",
+        absent="" if hidden.find(view, filters, stream) is None else hidden.text("retries", stream),
     )
 
 
@@ -154,6 +154,8 @@ def amplification_time(view: View, stream: str) -> None:
         n=series.result.total("calls_sent"),
         unit=tell("unit.calls"),
         note=cut(len(names), buckets.MOST_LINES),
+        empty=not names,
+        absent=hidden.text("amplification", stream) if hidden.find(view, view.filters, stream) is not None else "",
     )
 
 

@@ -65,7 +65,7 @@ def wasted(view: View, filters: Filters, stream: str, row: Row, tried: Trend) ->
     found = data.table(view.snapshot, "wasted_retries", filters, shape=Only(of(stream))).rows
     cost = found[0] if found else {"retries": 0, "wasted": 0 if row["retries"] == 0 else None, "wasted_ms": None}
     if row.get("hidden"):
-        cost = cost | {"wasted": None, "wasted_ms": None}
+        cost = cost | {"retries": row["retries"], "wasted": None, "wasted_ms": None}
     took = 0 if cost["wasted"] == 0 else cost["wasted_ms"]
     return Tile(
         "wasted",

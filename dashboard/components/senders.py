@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import data, grid, links, panel
+from dashboard.components import data, grid, hidden, links, panel
 from dashboard.components.data import Row
 from dashboard.components.view import View
 from dashboard.filters import Filters
@@ -32,6 +32,7 @@ def backoff(view: View, filters: Filters) -> None:
                  "backoff.synchronised"),
         note=say("backoff.synchronised", n=sum(bool(row["synchronised"]) for row in rows)) if rows else "",
         on_select=chosen.append,
+        empty="hidden.backoff" if hidden.any_stream(view, filters) else "",
     )  # fmt: skip
     if chosen:
         behind(view, rows[chosen[0]])

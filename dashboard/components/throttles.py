@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dashboard.charts import style
 from dashboard.charts import throttles as charts
-from dashboard.components import data, grid, panel, tiles
+from dashboard.components import data, grid, panel, tiles, untold
 from dashboard.components.data import Only, Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -53,13 +53,15 @@ def verdicts(view: View, filters: Filters) -> None:
         unit=tell("unit.told"),
         note=say("panel.cut", shown=style.MOST_ROWS, rows=len(told)) if len(told) > style.MOST_ROWS else "",
         empty=not told,
-        absent=absent(result.rows),
+        absent=absent(view, filters, result.rows),
     )
 
 
-def absent(rows: Sequence[Row]) -> str:
+def absent(view: View, filters: Filters, rows: Sequence[Row]) -> str:
     """Which text stands where nothing tells a time to wait: 429s without one are not "nobody was refused"."""
-    return "throttles.not_told" if any(row["limited"] for row in rows) else ""
+    if any(row["limited"] for row in rows):
+        return "throttles.not_told"
+    return untold.refusals(data.table(view.snapshot, "rate_limits", filters))
 
 
 def delays(view: View, filters: Filters) -> None:
@@ -76,7 +78,7 @@ def delays(view: View, filters: Filters) -> None:
         n=followed,
         unit=tell("unit.followed"),
         empty=not followed,
-        absent=absent(keys.rows) if not keys.total("with_retry_after") else "",
+        absent=absent(view, filters, keys.rows) if not keys.total("with_retry_after") else "",
     )
 
 
@@ -96,6 +98,7 @@ def keys(view: View, filters: Filters) -> None:
         note=say(text, wasted=result.total("wasted"), limited=result.total("limited")) if rows else "",
         on_select=chosen.append,
         absent=grid.ABSENT,
+        empty=absent(view, filters, rows),
     )
     if chosen:
         recent(view, filters, rows[chosen[0]])

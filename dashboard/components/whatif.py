@@ -106,8 +106,19 @@ def headline(view: View, found: Replay) -> None:
         shown += [loss(totals, name, "attempts_before") for name in ("blocked", "opened")]
     tiles.show(shown, data.metric_texts(view.snapshot))
     if totals["calls_hidden"]:
-        names = [row["partner"] for row in found.partners if row["calls_hidden"]]
-        st.caption(say("hidden.whatif", hidden=totals["calls_hidden"]).format(names=hidden.named(names)))
+        st.caption(left_out(found))
+
+
+def left_out(found: Replay) -> str:
+    """How many calls the replay cannot take in, and whose."""
+    names = [row["partner"] for row in found.partners if row["calls_hidden"]]
+    return say("hidden.whatif", hidden=found.totals["calls_hidden"]).format(names=hidden.named(names))
+
+
+def all_hidden(found: Replay) -> None:
+    """Says that nothing can be replayed, for no call that was sent shows all its attempts."""
+    panel.nothing("hidden.whatif_all")
+    st.caption(f":material/visibility_off: {left_out(found)}")
 
 
 def saved(totals: Row) -> Tile:
@@ -217,7 +228,7 @@ def partners(view: View, policy: Policy, found: Replay) -> None:
 def losses(view: View, policy: Policy, found: Replay) -> None:
     """Every partner's savings and losses; a click opens the partner's page with its attempts."""
     rows = [
-        row | {"revenue_lost": money(row["revenue_lost"]), "ms_saved": whole(row["ms_saved"])}
+        unseen(row | {"revenue_lost": money(row["revenue_lost"]), "ms_saved": whole(row["ms_saved"])})
         for row in sorted(found.partners, key=lambda row: (-row["attempts_saved"], row["partner"]))
     ]
 
@@ -234,6 +245,13 @@ def losses(view: View, policy: Policy, found: Replay) -> None:
         note=say("whatif.no_sql") if policy.breaks else "",
         on_select=open_partner,
     )
+
+
+def unseen(row: Row) -> Row:
+    """A partner's row; all of it is unknown where nothing but hidden calls was sent."""
+    if row["attempts_before"] or not row["calls_hidden"]:
+        return row
+    return row | dict.fromkeys(name for name in (*LOSSES, *BLOCKED) if name != "partner")
 
 
 def triggers(view: View, policy: Policy, found: Replay) -> None:
