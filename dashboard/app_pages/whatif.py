@@ -1,6 +1,6 @@
 """What another retry policy would have saved and cost."""
 
-from dashboard.components import header, layout, panel, whatif, whatif_policy
+from dashboard.components import header, layout, panel, whatif, whatif_estimate, whatif_policy
 from dashboard.components.view import current
 
 view = current()
@@ -17,6 +17,6 @@ elif found.partners:
     with right:
         whatif.triggers(view, policy, found)
     whatif.losses(view, policy, found)
-    whatif.estimate(view, policy, found)
+    whatif_estimate.estimate(view, policy, found)
 else:
     panel.nothing("whatif.no_calls")
