@@ -124,14 +124,22 @@ def report(
     ] = None,
     zone: Zone = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the CSVs.")] = Path("reports"),
+    whole: Annotated[
+        Path | None, typer.Option("--zip", metavar="FILE", help="All topics in this one zip, instead of a folder.")
+    ] = None,
 ) -> None:
     """Write the weekly CSVs, one a topic, each figure beside that of the week before."""
-    from dashboard.report import is_outside, report_files, resolve_week, write_files
+    from dashboard.report import is_outside, report_files, resolve_week, write_bundle, write_files
 
     snapshot = _open(warehouse)
     zone = zone or snapshot.settings["zone"]
     week = resolve_week(snapshot, week, zone)
-    paths = write_files(report_files(snapshot, week, zone), out)
+    files = report_files(snapshot, week, zone)
+    if whole is None:
+        paths = write_files(files, out)
+    else:
+        write_bundle(files, whole)
+        paths = [whole]
     _say(f"week {week} in {zone}{': no event of the data lies in it' if is_outside(snapshot, week, zone) else ''}")
     for path in paths:
         print(path)
@@ -251,11 +259,11 @@ def _show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Pa
     for option in get_table(name).ignored(filters):
         _say(f"the table {name} has no {option}: that filter changes nothing")
     gone = _gone(snapshot, name, filters)
-    result = write(snapshot, name, filters, kind, out)
+    cut = write(snapshot, name, filters, kind, out)
     if gone:
         _say(gone)
-    if result is not None and result.cut:
-        _say(f"cut at {len(result.values)} rows; ask for more with --limit N")
+    if cut is not None:
+        _say(f"cut at {cut} rows; ask for more with --limit N")
 
 
 def _gone(snapshot: Snapshot, name: str, filters: Filters) -> str:

@@ -2,46 +2,49 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, BinaryIO
 
 from dashboard import tables
 from dashboard.errors import UserError
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot
+from dashboard.tables.write import csv_chunks
 from dashboard.text import Format, csv_cell, json_text, scalar, visible
 
 CELL_LIMIT = 200
 """Longest cell of a table on a terminal or in a pipe, in characters; the other formats are never cut."""
 
 
-def show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Path | None) -> tables.Result | None:
-    """Write the table `name` to `out`, else to standard output; gives what was written, but for Parquet."""
+def show(snapshot: Snapshot, name: str, filters: Filters, kind: Format, out: Path | None) -> int | None:
+    """Write the table `name` to `out`, else to standard output.
+
+    Gives the number of rows at which it was cut, None where that did not happen; that of Parquet is not known.
+    """
     if kind is Format.PARQUET:
         _show_parquet(snapshot, name, filters, out)
         return None
+    if kind is Format.CSV:
+        lines = tables.Lines(snapshot, name, filters)
+        _write(csv_chunks(iter(lines)), out)
+        return lines.cut
     result = tables.fetch(snapshot, name, filters)
-    to_terminal = out is None and sys.stdout.isatty()
-    if kind is Format.TABLE and to_terminal:
+    if kind is Format.TABLE and out is None and sys.stdout.isatty():
         _show_rich(result)
-        return result
-    data = render(result, kind)
-    if to_terminal:
-        data = "\n".join(visible(line) for line in data.decode("utf-8", "replace").split("\n")).encode()
-    _write(data, out)
-    return result
+    else:
+        _write([render(result, kind)], out)
+    return len(result.values) if result.cut else None
 
 
 def render(result: tables.Result, kind: Format) -> bytes:
-    """The whole table as JSON (a list of objects), CSV or aligned text."""
-    if kind is Format.JSON:
-        return json_bytes(result.rows)
-    if kind is Format.CSV:
-        return csv_bytes(result.columns, result.values)
-    return _aligned(result).encode()
+    """The whole table as JSON (a list of objects) or aligned text."""
+    return json_bytes(result.rows) if kind is Format.JSON else _aligned(result).encode()
 
 
 def json_bytes(rows: Iterable[dict[str, Any]]) -> bytes:
@@ -114,15 +117,32 @@ def _show_parquet(snapshot: Snapshot, name: str, filters: Filters, out: Path | N
     with TemporaryDirectory(prefix="retrylens-") as folder:
         path = Path(folder) / "table.parquet"
         tables.save_parquet(snapshot, name, filters, path)
-        _write(path.read_bytes(), None)
-
-
-def _write(data: bytes, out: Path | None) -> None:
-    if out is None:
-        sys.stdout.buffer.write(data)
+        with path.open("rb") as written:
+            shutil.copyfileobj(written, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+
+
+def _write(pieces: Iterable[bytes], out: Path | None) -> None:
+    """Whole lines to a file, a pipe or a terminal, which sees what is hidden in them."""
+    waiting = iter(pieces)
+    first = next(waiting, b"")
+    with _target(out) as target:
+        for data in chain((first,), waiting):
+            target.write(_harmless(data) if out is None and sys.stdout.isatty() else data)
+        target.flush()
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[BinaryIO]:
+    if out is None:
+        yield sys.stdout.buffer
         return
     try:
-        out.write_bytes(data)
+        with out.open("wb") as file:
+            yield file
     except OSError as error:
         raise UserError(f"{out}: cannot be written ({error.strerror}); name another file with --out") from None
+
+
+def _harmless(data: bytes) -> bytes:
+    return "\n".join(visible(line) for line in data.decode("utf-8", "replace").split("\n")).encode()

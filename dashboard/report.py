@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -18,6 +20,9 @@ from dashboard.errors import UserError
 from dashboard.filters import Filters, check_zone, epoch_us, start_of_day
 from dashboard.output import csv_bytes
 from dashboard.snapshot import Snapshot
+
+UNIX = 3
+"""The system that a zip names as its maker, whichever made it."""
 
 _WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)
 
@@ -52,6 +57,26 @@ def report_files(snapshot: Snapshot, week: str, zone: str) -> dict[str, bytes]:
     for name, (topic, rows) in _topics(snapshot).items():
         files[f"{name}.csv"] = _csv(topic, rows(now), rows(before) if has_before else None)
     return files
+
+
+def bundle(files: Mapping[str, bytes]) -> bytes:
+    """The files in one zip, which is the same whenever they are."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry.create_system = UNIX
+            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
+    return target.getvalue()
+
+
+def write_bundle(files: Mapping[str, bytes], path: Path) -> None:
+    """Write the files as one zip, making its folder."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bundle(files))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror}); name another file with --zip") from None
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from urllib.request import ProxyHandler, build_opener
 from dashboard.errors import UserError
 from dashboard.snapshot import current_name
 
-APP = Path(__file__).parent / "app.py"
+APP = Path(__file__).with_name("asgi.py")
 WAREHOUSE_VARIABLE = "RETRYLENS_WAREHOUSE"
 PATIENCE_S = 60.0
 

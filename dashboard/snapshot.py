@@ -97,6 +97,14 @@ class Snapshot:
         self.connection.close()
 
 
+def open_older(warehouse: Path, name: str) -> Snapshot:
+    """Open the snapshot `name`, which `warehouse` has published at some time. Raises UserError where it is gone."""
+    try:
+        return _open(warehouse.resolve(), name)
+    except duckdb.IOException:
+        raise UserError(f"{warehouse}: the snapshot {name} is gone; newer data have taken its place") from None
+
+
 def open_snapshot(warehouse: Path) -> Snapshot:
     """Open what `warehouse` last published.
 

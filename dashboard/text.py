@@ -61,7 +61,8 @@ def time_text(moment: datetime) -> str:
 
 def decimal_text(number: Decimal) -> str:
     """All digits that matter, never an exponent: 0.00125, 100."""
-    return format(number.normalize(), "f") if number else "0"
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) if number else "0"
 
 
 def json_text(value: Any) -> str:

@@ -6,7 +6,7 @@ import re
 import string
 import tomllib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard import languages, texts
+from dashboard import exports, languages, texts
 from dashboard.charts import breakers, style
-from dashboard.components import explain, grid, panel, view
+from dashboard.components import explain, grid, view
 from dashboard.languages import LANGUAGES, Language
 from tests import warehouses
 from tests.conftest import REPOSITORY
@@ -310,8 +310,14 @@ def test_an_address_is_understood_in_whatever_language_it_was_written(simulated:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_tables_for_machines_know_no_language(simulated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: list[bytes] = []
-    original = panel.data.csv_of
-    monkeypatch.setattr(panel.data, "csv_of", lambda *given: saved.append(original(*given)) or saved[-1])
+    original = exports.offer
+
+    def offer(stem: str, told: Sequence[object], source: exports.Source, ending: str) -> str:
+        with exports.make(*(address := original(stem, told, source, ending)).split("/")[1:]) as file:
+            saved.append(file.read())
+        return address
+
+    monkeypatch.setattr(exports, "offer", offer)
     started(simulated, "no_bids", range="All")
     english = list(saved)
     saved.clear()

@@ -114,4 +114,5 @@ def raw(view: View, auction: Auction) -> None:
         filters = Filters(auction=auction.id, frm_us=first, to_us=last + 1, zone=view.filters.zone)
         result = data.table(view.snapshot, "attempts", filters)
         grid.show(result.rows, view.zone, key=f"raw_{panel.digest(view.snapshot.id + result.sql)}", absent=grid.ABSENT)
+        panel.download(view, result)
         links.command(say("auction.raw_command"), "attempts", "--auction", auction.id)

@@ -1,7 +1,8 @@
 """Which rules of sane retrying were broken, how often, and by which calls, orders and auctions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import streamlit as st
 
@@ -34,11 +35,16 @@ class Cases(Only):
 
     keys: tuple[str, ...] = ()
     retries: str = ""
+    most: int | None = MOST_CASES
+
+    def whole(self) -> Self:
+        """The same without a bound on the rows."""
+        return replace(self, most=None)
 
     def over(self, inner: str) -> str:
         """The statement around the table's own."""
         order = ", ".join(("ts desc", *self.keys))
-        picked = f"{super().over(inner)}\norder by {order}\nlimit {MOST_CASES}"
+        picked = f"{super().over(inner)}\norder by {order}" + ("" if self.most is None else f"\nlimit {self.most}")
         if not self.retries:
             return picked
         same = " and ".join(f"told.{key} is not distinct from picked.{key}" for key in (*self.keys, "call_us"))

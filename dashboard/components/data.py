@@ -1,22 +1,22 @@
 """Result tables for pages, from the same statements as the command line, remembered per snapshot and filters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import duckdb
 import streamlit as st
 
-from dashboard import languages
+from dashboard import exports, languages
 from dashboard.filters import Filters
 from dashboard.languages import ENGLISH
-from dashboard.output import csv_bytes
 from dashboard.snapshot import Snapshot, current_name, open_snapshot
 from dashboard.tables import get_table
 from dashboard.tables.compose import compose
 from dashboard.tables.context import BUCKETS, Context
-from dashboard.tables.read import found
+from dashboard.tables.read import found, made
 from dashboard.tables.spec import Table
 from dashboard.texts import table as texts_of
 
@@ -39,6 +39,10 @@ class Sum:
     sums: tuple[str | tuple[str, str], ...]
     where: str = "true"
 
+    def whole(self) -> Self:
+        """The same without a bound on the rows."""
+        return self
+
     def over(self, inner: str) -> str:
         """The statement around the table's own."""
         keys = [f'"{item}"' if isinstance(item, str) else f'{item[1]} as "{item[0]}"' for item in self.by]
@@ -55,6 +59,10 @@ class Only:
 
     where: str
 
+    def whole(self) -> Self:
+        """The same without a bound on the rows."""
+        return self
+
     def over(self, inner: str) -> str:
         """The statement around the table's own."""
         return f"select *\nfrom (\n{inner}\n)\nwhere {self.where}"
@@ -64,14 +72,50 @@ Shape = Sum | Only
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a page asks of a snapshot: a table or figures of its own, by time or not, whole or in a shape."""
+
+    name: str
+    filters: Filters
+    bucket: str | None = None
+    shape: Shape | None = None
+
+    @property
+    def source(self) -> Table:
+        """The table, or the pages' own figures."""
+        return _source(self.name)
+
+    def text(self, snapshot: Snapshot, limit: int | None, *, pruned: bool) -> str:
+        """The statement, with at most so many rows of the table."""
+        bucket_us = None if self.bucket is None else BUCKETS[self.bucket]
+        inner = compose(self.source, Context(snapshot, self.filters, bucket_us, pruned), limit)
+        return inner if self.shape is None else self.shape.over(inner)
+
+    @property
+    def file(self) -> "Asked":
+        """What a file is to hold: the table that a line `--: file NAME` of the figures names, else these rows."""
+        words = self.source.words("file")
+        return replace(self, name=words[0]) if words else self
+
+    def whole(self, snapshot: Snapshot, cursor: duckdb.DuckDBPyConnection) -> str:
+        """A statement that gives every row, also those beyond what a page shows."""
+        every = self if self.shape is None else replace(self, shape=self.shape.whole())
+        return made(cursor, self.source, every.text(snapshot, None, pruned=True))
+
+
+@dataclass(frozen=True)
 class Result:
-    """Rows, and the statement that gives them as it stands in a DuckDB shell on the snapshot's file."""
+    """Rows, and the statement that gives them as it stands in a DuckDB shell on the snapshot's file.
+
+    `asked` is None where no statement alone gives the rows.
+    """
 
     name: str
     columns: tuple[str, ...]
     types: tuple[str, ...]
     values: list[tuple[Any, ...]]
     sql: str
+    asked: Asked | None = None
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -100,6 +144,11 @@ class Figures(Table):
         return (FOLDER / f"{self.name}.sql").read_text(encoding="utf-8").splitlines()
 
 
+@cache
+def _source(name: str) -> Table:
+    return Figures(name) if (FOLDER / f"{name}.sql").exists() else get_table(name)
+
+
 def snapshot(warehouse: Path) -> Snapshot:
     """What is published now, opened once for all sessions."""
     return _opened(str(warehouse), current_name(warehouse))
@@ -114,37 +163,29 @@ def table(
     snapshot: Snapshot, name: str, filters: Filters, *, bucket: str | None = None, shape: Shape | None = None
 ) -> Result:
     """A result table; with `bucket` (minute, hour, day) by time as `at`, with `shape` summed up or thinned out."""
-    asked = repr((str(snapshot.warehouse), snapshot.id, name, filters, bucket, shape))
-    return _table(asked, snapshot, name, filters, bucket, shape)
+    asked = Asked(name, filters, bucket, shape)
+    return _table(repr((str(snapshot.warehouse), snapshot.id, asked)), snapshot, asked)
 
 
 @st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
-def _table(
-    asked: str, _snapshot: Snapshot, _name: str, _filters: Filters, _bucket: str | None, _shape: Shape | None
-) -> Result:
+def _table(asked: str, _snapshot: Snapshot, _asked: Asked) -> Result:
     """Remembered by the text of what was asked: to hash its parts would cost more than all the rest of a look-up."""
-    source = Figures(_name) if (FOLDER / f"{_name}.sql").exists() else get_table(_name)
-    source.check(_filters)
-    limit = _filters.limit if _filters.limit is not None else source.limit
-    bucket_us = None if _bucket is None else BUCKETS[_bucket]
-
-    def text(pruned: bool) -> str:
-        inner = compose(source, Context(_snapshot, _filters, bucket_us, pruned), limit)
-        return inner if _shape is None else _shape.over(inner)
-
+    source = _asked.source
+    source.check(_asked.filters)
+    limit = _asked.filters.limit if _asked.filters.limit is not None else source.limit
     with _snapshot.cursor() as cursor:
-        columns, types, values = found(cursor, source, text(pruned=True))
-        return Result(_name, columns, types, values, text(pruned=False))
+        columns, types, values = found(cursor, source, _asked.text(_snapshot, limit, pruned=True))
+        return Result(_asked.name, columns, types, values, _asked.text(_snapshot, limit, pruned=False), _asked)
 
 
-def csv_of(snapshot: Snapshot, result: Result) -> bytes:
-    """The rows of a result in the product's one CSV form."""
-    return _csv(result, str(snapshot.warehouse), snapshot.id, result.sql)
-
-
-@st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
-def _csv(_result: Result, warehouse: str, id: str, sql: str) -> bytes:
-    return csv_bytes(_result.columns, _result.values)
+def file_address(snapshot: Snapshot, result: Result, ending: str) -> str:
+    """Where a browser gets the whole table behind a result, as csv or parquet; it is made when it is asked for."""
+    where = (snapshot.warehouse, snapshot.id)
+    if result.asked is None:
+        given = exports.Given(result.columns, result.types, result.values)
+        return exports.offer(result.name, (where, result.sql, result.values), given, ending)
+    asked = result.asked.file
+    return exports.offer(asked.name, (where, asked), exports.Queried(*where, asked.whole), ending)
 
 
 def partner_names(snapshot: Snapshot) -> list[str]:

@@ -1,6 +1,8 @@
 """Addresses of pages that can be kept and sent: what they show, in the range and zone in which it was looked at."""
 
 import shlex
+from collections.abc import Mapping
+from html import escape
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -90,3 +92,13 @@ def command(text: str, table: str, option: str, wanted: str) -> None:
     if len(line) <= LONGEST_COMMAND and line == visible(line):
         st.caption(text)
         st.code(line, language="shell", wrap_lines=True)
+
+
+def to_files(files: Mapping[str, str], about: str) -> None:
+    """Links that save a file each and leave the page as it is: their words, and the files' addresses."""
+    listed = [
+        f'<a href="{escape(address)}" download="{escape(address.rpartition("/")[2])}" title="{escape(about)}">'
+        f"&#8595; {escape(words)}</a>"
+        for words, address in files.items()
+    ]
+    st.html(f'<div style="display: flex; flex-wrap: wrap; gap: 1.25rem">{"".join(listed)}</div>')

@@ -1,14 +1,14 @@
 """What came in: weekly reports, loads, rejects, freshness, and the dictionary of all metrics."""
 
 import io
-import zipfile
 from datetime import timedelta
 
 import pandas as pd
 import streamlit as st
 
+from dashboard import exports
 from dashboard.charts import style
-from dashboard.components import data, grid, panel, tiles
+from dashboard.components import data, grid, links, panel, tiles
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View, age, now_us
 from dashboard.filters import Filters
@@ -114,15 +114,14 @@ def weekly(view: View) -> None:
         usual = min(1, len(weeks) - 1)
         left, right = st.columns(2)
         week = left.selectbox(tell("report.week"), weeks, usual, key="week", bind="query-params")
-        files = report(view, week or weeks[usual])
-        if week == weeks[0]:
+        shown = week or weeks[usual]
+        files = report(view, shown)
+        if shown == weeks[0]:
             st.caption(say("report.partial"))
         topic = right.selectbox(tell("report.topic"), list(files), key="topic", bind="query-params")
         name = topic or next(iter(files))
         preview(view, files[name], name)
-        with st.container(horizontal=True):
-            save(f"{week}-{name}", files[name], "text/csv")
-            save(f"retrylens-{week}.zip", bundle(files), "application/zip", tell("report.whole"))
+        save(view, shown, name)
 
 
 def reported_weeks(view: View) -> list[str]:
@@ -164,24 +163,14 @@ def preview(view: View, content: bytes, name: str) -> None:
     )
 
 
-def bundle(files: dict[str, bytes]) -> bytes:
-    """The files in one zip, which is the same whenever they are."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-    return target.getvalue()
-
-
-def save(name: str, content: bytes, mime: str, label: str | None = None) -> None:
-    """A download; the digest in its name keeps two contents from sharing a file."""
-    stem, _, suffix = name.rpartition(".")
-    st.download_button(
-        label or name,
-        content,
-        file_name=f"{stem}-{panel.digest_of(content)}.{suffix}",
-        mime=mime,
-        key=f"save_{suffix}",
-        icon=":material/download:",
-        on_click="ignore",
+def save(view: View, week: str, topic: str) -> None:
+    """Links to a topic's CSV, and to all of them as one zip."""
+    where = (view.snapshot.warehouse, view.snapshot.id, week, view.filters.zone)
+    one, whole = exports.Week(*where, topic), exports.Week(*where)
+    links.to_files(
+        {
+            f"{week}-{topic}": exports.offer(f"{week}-{topic.removesuffix('.csv')}", (where, topic), one, "csv"),
+            tell("report.whole"): exports.offer(f"retrylens-{week}", where, whole, "zip"),
+        },
+        tell("report.same"),
     )

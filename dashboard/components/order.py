@@ -261,6 +261,7 @@ def raw(view: View, order: Order) -> None:
             view.snapshot, "postbacks", Filters(order=order.id, zone=view.filters.zone), shape=Only(same)
         )
         grid.show(result.rows, view.zone, key=f"raw_{panel.digest(view.snapshot.id + result.sql)}", absent=grid.ABSENT)
+        panel.download(view, result)
         links.command(say("order_page.raw_command"), "postbacks", "--order", order.id)
 
 

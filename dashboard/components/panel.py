@@ -1,4 +1,4 @@
-"""A chart with all that belongs to it: what it means, its numbers as a table, its SQL, its CSV."""
+"""A chart with all that belongs to it: what it means, its numbers as a table and as files, its SQL."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard.components import data, explain, grid
+from dashboard.components import data, explain, grid, links
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
 from dashboard.texts import counted, say, tell
 
 DETAILS_HEIGHT = 220
 """Pixels of the table and of the statement behind the door: both in sight at once."""
+
+FILES = ("csv", "parquet")
 
 CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
 
@@ -63,29 +65,23 @@ def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: 
 
 
 def details(view: View, name: str, result: Result) -> None:
-    """The rows as a table and as CSV, and the statement behind them."""
+    """The rows as a table and as files, and the statement behind them."""
     with st.popover(tell("panel.data"), icon=":material/table_view:", type="tertiary", key=f"details_{name}"):
         if result.rows:
             grid.show(result.rows, view.zone, key=f"rows_{name}_{view.snapshot.id}", height=DETAILS_HEIGHT)
         else:
             st.caption(say("panel.no_rows"))
-        download(view, result, key=f"csv_{name}")
+        download(view, result)
         st.caption(say("panel.sql", snapshot=f"snapshots/{view.snapshot.id}.duckdb"))
         with st.container(height=DETAILS_HEIGHT, border=False):
             st.code(result.sql, language="sql", wrap_lines=True)
 
 
-def download(view: View, result: Result, key: str) -> None:
-    """A button that saves rows as CSV; the name carries a digest, so that no two contents share a file."""
-    content = data.csv_of(view.snapshot, result)
-    st.download_button(
-        tell("panel.csv"),
-        content,
-        file_name=f"{result.name}-{digest_of(content)}.csv",
-        mime="text/csv",
-        key=key,
-        icon=":material/download:",
-        on_click="ignore",
+def download(view: View, result: Result) -> None:
+    """Links to the whole table as CSV and as Parquet."""
+    links.to_files(
+        {tell(f"panel.{ending}"): data.file_address(view.snapshot, result, ending) for ending in FILES},
+        tell("panel.whole"),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from dashboard.snapshot import Snapshot
 from dashboard.tables.compose import compose
 from dashboard.tables.context import BUCKETS, Context
 from dashboard.tables.spec import Table, get_table
+from dashboard.tables.write import copy_parquet, csv_lines, stored
 
 if TYPE_CHECKING:
     import duckdb
@@ -74,7 +77,7 @@ def run(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | Non
     table, limit = _checked(name, filters)
     text = _text(snapshot, table, filters, bucket, limit, pruned=True)
     with snapshot.cursor() as cursor:
-        return cursor.sql(_made(cursor, table, text)).to_arrow_table()
+        return cursor.sql(made(cursor, table, text)).to_arrow_table()
 
 
 def sql(snapshot: Snapshot, name: str, filters: Filters = ALL, bucket: str | None = None) -> str:
@@ -90,21 +93,36 @@ def save_parquet(snapshot: Snapshot, name: str, filters: Filters, path: Path) ->
     """Write the table `name` to a Parquet file."""
     table, limit = _checked(name, filters)
     text = _text(snapshot, table, filters, None, limit, pruned=True)
-    target = str(path).replace("'", "''")
     with snapshot.cursor() as cursor:
-        cursor.execute(f"copy (\n{_made(cursor, table, text)}\n) to '{target}' (format parquet)")
+        copy_parquet(cursor, made(cursor, table, text), path)
 
 
-def _made(cursor: duckdb.DuckDBPyConnection, table: Table, text: str) -> str:
+class Lines:
+    """The table as lines of CSV, one after the other; `cut` is known after the last one."""
+
+    cut: int | None = None
+    """The number of rows at which the table ended, though more would have matched."""
+
+    def __init__(self, snapshot: Snapshot, name: str, filters: Filters = ALL) -> None:
+        self._snapshot, self._filters = snapshot, filters
+        self._table, self._limit = _checked(name, filters)
+
+    def __iter__(self) -> Iterator[str]:
+        more = None if self._limit is None else self._limit + 1
+        text = _text(self._snapshot, self._table, self._filters, None, more, pruned=True)
+        with self._snapshot.cursor() as cursor:
+            lines = csv_lines(cursor, made(cursor, self._table, text))
+            yield from islice(lines, more)
+            if self._limit is not None and next(lines, None) is not None:
+                self.cut = self._limit
+
+
+def made(cursor: duckdb.DuckDBPyConnection, table: Table, text: str) -> str:
     """A statement that gives the table's rows: `text`, but for tables with a step one over the rows that it makes."""
     if table.step is None:
         return text
     _, _, values = found(cursor, table, text)
-    columns = ", ".join(f'"{name}" {kind}' for name, kind in table.step.COLUMNS.items())
-    cursor.execute(f"create or replace temp table made_rows ({columns})")
-    if values:
-        cursor.executemany(f"insert into made_rows values ({', '.join('?' * len(table.step.COLUMNS))})", values)
-    return "select * from made_rows order by rowid"
+    return stored(cursor, table.step.COLUMNS, values)
 
 
 def _checked(name: str, filters: Filters) -> tuple[Table, int | None]:

@@ -1,6 +1,7 @@
 -- Single attempts, newest first.
 --: needs partner auction
 --: limit 500
+--: file attempts
 select
     ts,
     auction_id,

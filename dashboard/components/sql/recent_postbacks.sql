@@ -1,6 +1,7 @@
 -- Single postbacks, newest first.
 --: needs key order
 --: limit 500
+--: file postbacks
 select
     ts,
     outcome,
