@@ -123,8 +123,6 @@ def frame(figure: go.Figure, height: int, *, legend: bool = True) -> go.Figure:
         },
         hoverlabel={"align": "left", "namelength": -1},
         bargap=0.28,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False,
         separators=separators(),
     )

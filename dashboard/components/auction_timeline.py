@@ -56,7 +56,9 @@ def show(view: View, auction: Auction) -> None:
     reserve = float(view.snapshot.settings["reserve_ms"])
     metrics = ("auction.start", "auction.pause", "budget.left")
     with st.container(border=True):
-        panel.head(view, "auction_attempts", auction.result, metrics, len(auction.rows), tell("unit.attempts"))
+        panel.head(
+            view, "auction_attempts", auction.result, metrics, len(auction.rows), tell("unit.attempts"), picture=True
+        )
         if not auction.rows:
             panel.nothing("panel.auction_attempts.empty")
             return
@@ -64,7 +66,7 @@ def show(view: View, auction: Auction) -> None:
         st.plotly_chart(
             waterfall.waterfall(bars, reserve, table("waterfall")),
             key="chart_auction",
-            config=panel.CONFIG,
+            config=panel.config("auction_attempts"),
             alt=alt(bars, reserve, len(auction.rows)),
         )
         for note in notes(auction):

@@ -97,7 +97,8 @@ def command(text: str, table: str, option: str, wanted: str) -> None:
 def to_files(files: Mapping[str, str], about: str) -> None:
     """Links that save a file each and leave the page as it is: their words, and the files' addresses."""
     listed = [
-        f'<a href="{escape(address)}" download="{escape(address.rpartition("/")[2])}" title="{escape(about)}">'
+        f'<a href="{escape(address)}" download="{escape(address.rpartition("/")[2])}" title="{escape(about)}"'
+        ' style="color: inherit; text-decoration: underline; text-underline-offset: 0.2em">'
         f"&#8595; {escape(words)}</a>"
         for words, address in files.items()
     ]

@@ -152,7 +152,7 @@ def timeline(view: View, order: Order) -> None:
     posts = [post(place, row, wait, order.rows[0]) for place, (row, wait) in enumerate(pairs[: style.MOST_ROWS])]
     with st.container(border=True):
         metrics = ("orders.pause", "retry_after.early", "retry_after.delay")
-        panel.head(view, "order_timeline", order.result, metrics, len(order.rows), tell("unit.postbacks"))
+        panel.head(view, "order_timeline", order.result, metrics, len(order.rows), tell("unit.postbacks"), picture=True)
         if not order.rows:
             panel.nothing("panel.order_timeline.empty")
             return
@@ -160,7 +160,7 @@ def timeline(view: View, order: Order) -> None:
         st.plotly_chart(
             charts.timeline(posts, table("order_chart")),
             key="chart_order",
-            config=panel.CONFIG,
+            config=panel.config("order_timeline"),
             alt=alt(posts, len(order.rows)),
         )
         notes(pairs)

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -16,7 +17,13 @@ DETAILS_HEIGHT = 220
 
 FILES = ("csv", "parquet")
 
-CONFIG = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
+PICTURES = ("png", "svg")
+CAMERA = ("Download plot as a PNG", "Download plot")
+"""What Plotly calls its button, which says what this page calls it."""
+
+LOCALE = "page"
+SCALE = 2
+"""Pixels of a saved PNG to one on the screen."""
 
 
 def chart(
@@ -37,22 +44,51 @@ def chart(
     `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true.
     """
     with st.container(border=True):
-        head(view, name, result, metrics, n, unit)
+        is_empty = empty if empty is not None else not result.rows
+        head(view, name, result, metrics, n, unit, picture=not is_empty)
         if note:
             st.caption(note)
-        if empty if empty is not None else not result.rows:
+        if is_empty:
             nothing(absent or f"panel.{name}.empty")
         else:
             st.plotly_chart(
-                draw(), key=f"chart_{name}", config=CONFIG, alt=tell(f"panel.{name}.alt", n=n if n is None else int(n))
+                draw(),
+                key=f"chart_{name}",
+                config=config(name),
+                alt=tell(f"panel.{name}.alt", n=n if n is None else int(n)),
             )
 
 
-def head(view: View, name: str, result: Result, metrics: Sequence[str], n: float | None, unit: str) -> None:
-    """The panel's title with its explanation, and the door to its data."""
+def config(name: str) -> dict[str, Any]:
+    """How a browser treats the chart of a panel: one button, which saves it as the picture that was chosen."""
+    kind = st.session_state.get(f"picture_{name}") or PICTURES[0]
+    return {
+        "displayModeBar": "hover",
+        "modeBarButtons": [["toImage"]],
+        "displaylogo": False,
+        "displayNotifier": False,
+        "toImageButtonOptions": {"format": kind, "filename": name, "scale": SCALE},
+        "locale": LOCALE,
+        "locales": {LOCALE: {"dictionary": dict.fromkeys(CAMERA, tell("panel.camera"))}},
+        "responsive": True,
+        "scrollZoom": False,
+    }
+
+
+def head(
+    view: View,
+    name: str,
+    result: Result,
+    metrics: Sequence[str],
+    n: float | None,
+    unit: str,
+    *,
+    picture: bool = False,
+) -> None:
+    """The panel's title with its explanation, and the door to its data; `picture` where it has a chart to save."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
         st.markdown(f"**{say(f'panel.{name}.title')}**", help=about(view, name, metrics, n, unit), width="content")
-        details(view, name, result)
+        details(view, name, result, picture=picture)
 
 
 def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: str) -> str:
@@ -64,14 +100,23 @@ def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: 
     return "\n\n".join(part for part in parts if part)
 
 
-def details(view: View, name: str, result: Result) -> None:
-    """The rows as a table and as files, and the statement behind them."""
+def details(view: View, name: str, result: Result, *, picture: bool = False) -> None:
+    """The rows as a table and as files, the kind of picture that the chart is saved as, and the statement."""
     with st.popover(tell("panel.data"), icon=":material/table_view:", type="tertiary", key=f"details_{name}"):
         if result.rows:
             grid.show(result.rows, view.zone, key=f"rows_{name}_{view.snapshot.id}", height=DETAILS_HEIGHT)
         else:
             st.caption(say("panel.no_rows"))
         download(view, result)
+        if picture:
+            st.segmented_control(
+                tell("panel.picture"),
+                PICTURES,
+                default=PICTURES[0],
+                format_func=str.upper,
+                key=f"picture_{name}",
+                help=say("panel.picture_help"),
+            )
         st.caption(say("panel.sql", snapshot=f"snapshots/{view.snapshot.id}.duckdb"))
         with st.container(height=DETAILS_HEIGHT, border=False):
             st.code(result.sql, language="sql", wrap_lines=True)
