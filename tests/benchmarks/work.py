@@ -1,9 +1,15 @@
-"""What a benchmark runs as a process of its own: `bare FILE OUT` or `ingest FILE WAREHOUSE`."""
+"""What a benchmark runs as a process of its own: `bare FILE OUT`, `ingest FILE WAREHOUSE` or `steps FILE WAREHOUSE`.
+
+FILE may be `-` for an ingest. `steps` is an ingest too, and prints what its models and its publish took, as JSON.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -32,5 +38,28 @@ def load(file: str, warehouse: str) -> None:
         raise SystemExit(report.refused[0].reason)
 
 
+def steps(file: str, warehouse: str) -> None:
+    """A whole ingest, whose models and publish are timed where the load calls them."""
+    from ingest import load as loading
+    from ingest.models.build import Build
+
+    took: dict[str, float] = {}
+
+    def timed(name: str, work: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return work(*args, **named)
+            finally:
+                took[name] = took.get(name, 0.0) + time.perf_counter() - began
+
+        return call
+
+    loading.publish = timed("publish_s", loading.publish)
+    Build.run = timed("models_s", Build.run)  # type: ignore[method-assign]
+    timed("whole_s", load)(file, warehouse)
+    print(json.dumps(took))
+
+
 if __name__ == "__main__":
-    {"bare": bare, "ingest": load}[sys.argv[1]](*sys.argv[2:])
+    {"bare": bare, "ingest": load, "steps": steps}[sys.argv[1]](*sys.argv[2:])
