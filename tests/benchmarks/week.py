@@ -1,7 +1,8 @@
 """The log of a large exchange over days: simulated hours, repeated with other times, ids and partners.
 
 What is repeated is one simulated hour of each of several groups of partners; a copy has its own hour of its own day,
-and its own ids, so that no line is another's repetition. An hour is some hundred megabytes, made when it is asked for.
+and its own ids, so that no line is another's repetition. Breakers are reported as simulated, some tripping hundreds of
+times, in every sixth hour of a group; else as closed. An hour is some hundred megabytes, made when it is asked for.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ _KEY = re.compile(rb'(?<="key_id":")')
 #: Seconds that are part of what was signed; a copy's would be days off.
 _SIGNED = re.compile(rb',"x_timestamp":[0-9]+')
 _PARTNER = re.compile(rb'(?<="partner":")([a-z]+)(?=")|(?<="winner":")([a-z]+)(?=")')
+#: Of so many hours of a group, one has breakers that trip.
+STORMY_EVERY = 6
+_TRIPPED = re.compile(rb'(?<="breaker":")(?:open|half_open)(?=")')
+_EVENT = re.compile(rb'^\{"event":"breaker".*\n', re.MULTILINE)
 _COPY, _HOUR = b"\x01", b"\x02"
 
 
@@ -33,11 +38,12 @@ class Week:
 
     def __init__(self, attempts: int, days: int = 7, partners: int = 50) -> None:
         self.hours = days * 24
-        self._seeds: list[bytes] = []
+        self._seeds: list[tuple[bytes, bytes]] = []
         self._left = partners
         rate = attempts / self.hours / len(GROUPS) / 3600 / PER_AUCTION
         for seed, group in enumerate(GROUPS):
-            self._seeds.append(self._seed(seed, group, rate))
+            stormy = self._seed(seed, group, rate)
+            self._seeds.append((stormy, _TRIPPED.sub(b"closed", _EVENT.sub(b"", stormy))))
 
     def _seed(self, seed: int, group: str, rate: float) -> bytes:
         """The lines of a group's hour, with marks where a copy differs; of no more partners than are left."""
@@ -57,7 +63,8 @@ class Week:
     def hour(self, number: int) -> bytes:
         """The lines of one hour, group by group."""
         parts = []
-        for seed in self._seeds:
+        for place, (stormy, calm) in enumerate(self._seeds):
+            seed = calm if (number + place) % STORMY_EVERY else stormy
             data = seed.replace(_COPY, b"%04d" % number)
             for late in range(14):
                 at = START + timedelta(hours=number + late)
