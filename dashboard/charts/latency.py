@@ -18,17 +18,7 @@ def quantiles(rows: Rows) -> go.Figure:
     """Rows of the table `latency`: three marks a partner on one line, in milliseconds."""
     shown = list(rows)[: style.MOST_ROWS]
     figure = go.Figure()
-    for index, row in enumerate(shown):
-        if row["p50_ms"] is not None:
-            figure.add_shape(
-                type="line",
-                x0=row["p50_ms"],
-                x1=row["p99_ms"],
-                y0=index,
-                y1=index,
-                line={"color": style.GREY, "width": 2},
-                layer="below",
-            )
+    style.join_marks(figure, [(row["p50_ms"], row["p99_ms"]) for row in shown])
     milliseconds = tell("shape.ms", value="%{customdata[1]}")
     for column, share, colour, mark in QUANTILES:
         name = share or tell("chart.median")

@@ -129,17 +129,7 @@ def actual_and_effective(rows: Rows) -> go.Figure:
     """Rows of the table `judged_calls`: two marks a partner, joined; the gap is what retries add."""
     shown = list(rows)[: style.MOST_ROWS]
     figure = go.Figure()
-    for index, row in enumerate(shown):
-        if row["actual_success"] is not None and row["effective_success"] is not None:
-            figure.add_shape(
-                type="line",
-                x0=row["actual_success"],
-                x1=row["effective_success"],
-                y0=index,
-                y1=index,
-                line={"color": style.GREY, "width": 2},
-                layer="below",
-            )
+    style.join_marks(figure, [(row["actual_success"], row["effective_success"]) for row in shown])
     for column, name, colour, mark, unit in (
         ("actual_success", tell("chart.actual"), style.ORANGE, "circle-open", "judged_attempts"),
         ("effective_success", tell("chart.effective"), style.BLUE, "diamond", "judged_calls"),
@@ -156,7 +146,7 @@ def actual_and_effective(rows: Rows) -> go.Figure:
                 "<extra></extra>"
             ),
         )
-    mark_unknown(figure, [row["actual_success"] is None and row["effective_success"] is None for row in shown])
+    style.mark_unknown(figure, [row["actual_success"] is None and row["effective_success"] is None for row in shown])
     style.frame(figure, style.rows_height(len(shown)))
     style.category_rows(figure, [row["partner"] for row in shown])
     figure.update_xaxes(range=[-0.03, 1.03], tickformat=".0%", nticks=6)
@@ -209,30 +199,14 @@ def amplification(rows: Rows) -> go.Figure:
             },
             annotation_position="top",
         )
-    for index, measured in enumerate(values):
-        figure.add_annotation(
-            x=1, xref="paper", xanchor="right", y=index, text=style.number(measured, ".2f"), showarrow=False
-        )
+    right: style.Item = {"x": 1, "xref": "paper", "xanchor": "right"}
+    style.write(figure, [{"y": row, "text": style.number(one, ".2f"), **right} for row, one in enumerate(values)])
     style.frame(figure, style.rows_height(len(shown), legend=False) + 20, legend=False)
     style.category_rows(figure, [row["partner"] for row in shown])
     top = max([1.25, *(value for value in values if value is not None)])
     figure.update_xaxes(range=[0.98, top + (top - 0.98) * 0.3], tickformat=".2f", nticks=6)
     figure.update_layout(margin={"t": 26})
     return figure
-
-
-def mark_unknown(figure: go.Figure, unknown: list[bool], x: float = 0.0) -> None:
-    """Writes the word where a row has no value."""
-    for index, missing in enumerate(unknown):
-        if missing:
-            figure.add_annotation(
-                x=x,
-                y=index,
-                text=style.unknown(),
-                showarrow=False,
-                xanchor="left",
-                font={"size": 11, "color": style.GREY},
-            )
 
 
 def fate(rows: Rows) -> go.Figure:

@@ -4,7 +4,7 @@ Colours are Okabe and Ito's, readable on the light and on the dark background an
 or a written label always says the same once more.
 """
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import plotly.graph_objects as go
@@ -15,6 +15,8 @@ from dashboard.texts import tell
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
+Item = dict[str, Any]
+"""What Plotly takes for an annotation or a shape."""
 
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 RED, PURPLE, YELLOW, GREY = "#D55E00", "#CC79A7", "#E0CF2F", "#6B757D"
@@ -150,16 +152,49 @@ def name_rows(figure: go.Figure, names: Sequence[object], texts: Sequence[str] |
     So a bar is as wide as the screen, and a long name is whole on a phone.
     """
     texts = texts or [""] * len(names)
-    beside = {"yanchor": "bottom", "xref": "paper", "showarrow": False}
+    beside: Item = {"yanchor": "bottom", "xref": "paper"}
+    notes: list[Item] = []
     for row, (name, text) in enumerate(zip(names, texts, strict=True)):
         label = labels([name], max(LABEL_WIDTH, LINE_WIDTH - len(text)))[0]
-        figure.add_annotation(x=0, y=row - 0.24, text=label, xanchor="left", font={"size": 12}, **beside)
+        notes.append({"x": 0, "y": row - 0.24, "text": label, "xanchor": "left", "font": {"size": 12}, **beside})
         if text:
-            figure.add_annotation(x=1, y=row - 0.24, text=plotly(text), xanchor="right", font={"size": 11}, **beside)
+            right = {"x": 1, "xanchor": "right", "font": {"size": 11}}
+            notes.append({"y": row - 0.24, "text": plotly(text), **right, **beside})
+    write(figure, notes)
     figure.update_layout(bargap=0.56)
     category_rows(figure, names)
     figure.update_yaxes(showticklabels=False, range=[len(names) - 0.6, -0.85])
     return figure
+
+
+def write(figure: go.Figure, notes: Iterable[Item]) -> None:
+    """Adds annotations without arrows, all at once: one by one, each would have all before it checked anew."""
+    added = [{"showarrow": False, **note} for note in notes]
+    figure.update_layout(annotations=[*figure.layout.annotations, *added])
+
+
+def outline(figure: go.Figure, shapes: Iterable[Item]) -> None:
+    """Adds shapes, all at once, as `write` does notes."""
+    figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
+
+
+def join_marks(figure: go.Figure, ends: Sequence[tuple[float | None, float | None]]) -> None:
+    """Joins the two marks of each row by a line; a row that lacks one has none."""
+    look: Item = {"type": "line", "line": {"color": GREY, "width": 2}, "layer": "below"}
+    outline(
+        figure,
+        [
+            {"x0": x0, "x1": x1, "y0": row, "y1": row, **look}
+            for row, (x0, x1) in enumerate(ends)
+            if x0 is not None and x1 is not None
+        ],
+    )
+
+
+def mark_unknown(figure: go.Figure, unknown_rows: Iterable[bool], x: float = 0.0) -> None:
+    """Writes the word where a row has no value."""
+    look: Item = {"x": x, "text": unknown(), "xanchor": "left", "font": {"size": 11, "color": GREY}}
+    write(figure, [{"y": row, **look} for row, missing in enumerate(unknown_rows) if missing])
 
 
 def named_height(rows: int, *, legend: bool) -> int:

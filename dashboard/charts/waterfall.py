@@ -69,9 +69,14 @@ def waterfall(bars: Sequence[Bar], reserve_ms: float, words: Mapping[str, str]) 
     names = ["" if isinstance(line, str) else f"{line.label} · {line.title}" for line in lines]
     style.category_rows(figure, names, LABEL_WIDTH)
     several = len({bar.budget_ms for bar in bars}) > 1
-    for place, line in enumerate(lines):
-        if isinstance(line, str):
-            _name(figure, place, line, lines[place + 1] if several else None, words)
+    style.write(
+        figure,
+        [
+            _name(place, line, lines[place + 1] if several else None, words)
+            for place, line in enumerate(lines)
+            if isinstance(line, str)
+        ],
+    )
     _budgets(figure, lines, reserve_ms, words)
     figure.update_layout(barmode="overlay", margin={"t": 26})
     end = max([1.0, *(bar.end_ms for bar in bars), *(bar.budget_ms for bar in bars if bar.budget_ms is not None)])
@@ -79,13 +84,13 @@ def waterfall(bars: Sequence[Bar], reserve_ms: float, words: Mapping[str, str]) 
     return figure
 
 
-def _name(figure: go.Figure, place: int, name: str, first: Line | None, words: Mapping[str, str]) -> None:
+def _name(place: int, name: str, first: Line | None, words: Mapping[str, str]) -> style.Item:
     """The name of a group; with `first`, its first attempt, also the budget that it had."""
     text = plotly(name, LABEL_WIDTH)
     if isinstance(first, Bar):
         budget = words["no_budget"] if first.budget_ms is None else ms(first.budget_ms)
         text = f"{plotly(brief(name, SHORT), SHORT)} · {plotly(budget)}"
-    figure.add_annotation(x=0, xref="paper", y=place, text=text, font={"weight": 700}, showarrow=False, xanchor="left")
+    return {"x": 0, "xref": "paper", "y": place, "text": text, "font": {"weight": 700}, "xanchor": "left"}
 
 
 def _outcome(figure: go.Figure, lines: Sequence[Line], outcome: str, words: Mapping[str, str]) -> None:
@@ -164,17 +169,23 @@ def _allowed(figure: go.Figure, lines: Sequence[Line], words: Mapping[str, str])
 
 def _budgets(figure: go.Figure, lines: Sequence[Line], reserve_ms: float, words: Mapping[str, str]) -> None:
     """The budget and the begin of the reserve before it, beside the attempts that have them."""
+    shapes: list[style.Item] = []
     for place, (budget, first, last) in enumerate(runs(lines)):
         begin = budget - reserve_ms
-        span = {"y0": first - 0.5, "y1": last + 0.5}
-        figure.add_shape(type="rect", x0=begin, x1=budget, fillcolor=RESERVE, line={"width": 0}, layer="below", **span)
-        figure.add_shape(type="line", x0=begin, x1=begin, line={"color": style.RED, "width": 1, "dash": "dot"}, **span)
-        figure.add_shape(type="line", x0=budget, x1=budget, line={"color": style.RED, "width": 1}, **span)
+        span: style.Item = {"y0": first - 0.5, "y1": last + 0.5}
+        reserve: style.Item = {"x0": begin, "x1": budget, "fillcolor": RESERVE, "layer": "below", **span}
+        edge: style.Item = {"type": "line", "line": {"color": style.RED, "width": 1}, **span}
+        shapes += [
+            {"type": "rect", "line": {"width": 0}, **reserve},
+            {**edge, "x0": begin, "x1": begin, "line": {"color": style.RED, "width": 1, "dash": "dot"}},
+            {**edge, "x0": budget, "x1": budget},
+        ]
         if place == 0 and first == 0:
             text = f"{plotly(words['reserve'])} {style.number(begin)} · {plotly(words['budget'])} {ms(budget)}"
             figure.add_annotation(
                 x=budget, y=-0.5, text=text, showarrow=False, xanchor="right", yanchor="bottom", font={"size": 11}
             )
+    style.outline(figure, shapes)
 
 
 def runs(lines: Sequence[Line]) -> list[tuple[float, int, int]]:

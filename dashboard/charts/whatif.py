@@ -18,26 +18,8 @@ def amplification(rows: Rows) -> go.Figure:
     """Rows of a replay: two marks a partner, joined; the gap is what the policy does not send."""
     shown = list(rows)[: style.MOST_ROWS]
     figure = go.Figure()
-    for index, row in enumerate(shown):
-        if row["amplification_before"] is None:
-            figure.add_annotation(
-                x=1,
-                y=index,
-                text=style.unknown(),
-                showarrow=False,
-                xanchor="left",
-                font={"size": 11, "color": style.GREY},
-            )
-        elif row["amplification_after"] is not None:
-            figure.add_shape(
-                type="line",
-                x0=row["amplification_after"],
-                x1=row["amplification_before"],
-                y0=index,
-                y1=index,
-                line={"color": style.GREY, "width": 2},
-                layer="below",
-            )
+    style.mark_unknown(figure, [row["amplification_before"] is None for row in shown], 1)
+    style.join_marks(figure, [(row["amplification_after"], row["amplification_before"]) for row in shown])
     for name, column, attempts, colour, mark in MARKS:
         label = tell(f"chart.{name}")
         figure.add_scatter(

@@ -31,10 +31,8 @@ def peaks(rows: Rows) -> go.Figure:
         ],
         least=1.0,
     )
-    for row in range(len(shown)):
-        figure.add_shape(
-            type="line", x0=1, x1=1, y0=row - 0.24, y1=row + 0.32, line={"color": style.RED, "width": 2, "dash": "dot"}
-        )
+    limit: style.Item = {"type": "line", "x0": 1, "x1": 1, "line": {"color": style.RED, "width": 2, "dash": "dot"}}
+    style.outline(figure, [{"y0": row - 0.24, "y1": row + 0.32, **limit} for row in range(len(shown))])
     return figure
 
 
