@@ -47,6 +47,15 @@ Kind = Annotated[Format, typer.Option("--format", help="How to write the rows.")
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to a file instead of standard output.")]
 Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
 Port = Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")]
+MarksFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--marks",
+        envvar="RETRYLENS_MARKS",
+        metavar="FILE",
+        help="CSV of marks on the charts: ts,label,partner. Default: marks.csv in the warehouse.",
+    ),
+]
 
 DEFAULT_WAREHOUSE = Path("warehouse")
 #: Tables that list single events: days that are not kept are not in them.
@@ -160,11 +169,13 @@ def status(
 
 
 @app.command(epilog="Example: retrylens serve --port 8080")
-def serve(warehouse: Warehouse = DEFAULT_WAREHOUSE, host: Host = "127.0.0.1", port: Port = 8501) -> None:
+def serve(
+    warehouse: Warehouse = DEFAULT_WAREHOUSE, host: Host = "127.0.0.1", port: Port = 8501, marks: MarksFile = None
+) -> None:
     """Serve the dashboard and print its address."""
     from dashboard.serve import serve as run
 
-    raise typer.Exit(run(warehouse, host, port))
+    raise typer.Exit(run(warehouse, host, port, marks))
 
 
 @app.command(epilog="Example: retrylens demo --no-serve")

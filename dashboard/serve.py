@@ -15,6 +15,7 @@ from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
 from dashboard.errors import UserError
+from dashboard.marks import VARIABLE as MARKS_VARIABLE
 from dashboard.snapshot import current_name
 
 APP = Path(__file__).with_name("asgi.py")
@@ -28,14 +29,19 @@ class ServeError(UserError):
     exit_code = 1
 
 
-def serve(warehouse: Path, host: str, port: int) -> int:
-    """Serve `warehouse` until stopped; gives the exit code. Raises UserError where it cannot start."""
+def serve(warehouse: Path, host: str, port: int, marks: Path | None = None) -> int:
+    """Serve `warehouse` until stopped; gives the exit code. Raises UserError where it cannot start.
+
+    `marks`: the CSV file of marks, in place of the one in the warehouse.
+    """
     current_name(warehouse)
+    if marks is not None and not marks.is_file():
+        raise UserError(f"{marks}: no such file; name the CSV of marks with --marks FILE")
     _check_port(host, port)
     began = time.monotonic()
     child = subprocess.Popen(
         _command(host, port),
-        env={**os.environ, WAREHOUSE_VARIABLE: str(warehouse.resolve())},
+        env=_environment(warehouse, marks),
         stdout=subprocess.DEVNULL,
     )
 
@@ -61,6 +67,11 @@ def address(host: str, port: int) -> str:
     """The URL under which a browser on this machine finds the dashboard."""
     name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{name}:{port}"
+
+
+def _environment(warehouse: Path, marks: Path | None) -> dict[str, str]:
+    told = {WAREHOUSE_VARIABLE: str(warehouse.resolve())}
+    return {**os.environ, **told} | ({} if marks is None else {MARKS_VARIABLE: str(marks.resolve())})
 
 
 def _command(host: str, port: int) -> list[str]:

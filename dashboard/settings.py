@@ -15,6 +15,9 @@ from dashboard.errors import UserError
 
 FILE = "retrylens.toml"
 CHOICES = {"price_unit": ("cpm", "unit")}
+ADDED = {"burst_min_requests": "10", "burst_share": "0.2"}
+"""Settings of readers alone that snapshots of older loads do not tell yet, with their defaults."""
+
 TEXTS = ("price_unit", "zone", "breaker_partners")
 
 
@@ -25,6 +28,7 @@ def in_force(
 
     Raises UserError that names the file or variable, the setting and what it takes.
     """
+    stored = ADDED | dict(stored)
     settings = dict(stored)
     for source, name, value in _given(warehouse, stored, environ):
         if name not in stored:

@@ -62,6 +62,9 @@ class Settings:
     flag_upper_bound: float = 0.05
     flag_z: float = 1.6448536269514722
     interval_z: float = 1.959963984540054
+    #: A minute belongs to a burst of 429 with so many requests, of which at least this share was refused.
+    burst_min_requests: int = 10
+    burst_share: float = 0.2
     snapshot_grace_s: int = 900
     #: Whole UTC days before the newest event whose events are kept; 0 keeps all.
     keep_days: int = 0

@@ -9,7 +9,7 @@ import pytest
 from dashboard import tables
 from dashboard.errors import UserError
 from dashboard.filters import Filters
-from dashboard.settings import in_force
+from dashboard.settings import ADDED, in_force
 from dashboard.snapshot import open_snapshot
 from ingest.errors import InputError
 from ingest.load import ingest
@@ -22,7 +22,7 @@ STORED = {"reserve_ms": "40", "flag_watch_retries": "10", "zone": "UTC", "price_
 def test_the_environment_wins_over_the_file_over_the_snapshot(tmp_path: Path) -> None:
     (tmp_path / "retrylens.toml").write_text("flag_watch_retries = 5\nzone = 'Europe/Kyiv'\n")
     told = in_force(tmp_path, STORED, ("reserve_ms",), {"RETRYLENS_FLAG_WATCH_RETRIES": "3"})
-    assert told == STORED | {"flag_watch_retries": "3", "zone": "Europe/Kyiv"}
+    assert told == ADDED | STORED | {"flag_watch_retries": "3", "zone": "Europe/Kyiv"}
 
 
 def test_what_stored_results_were_made_with_stays_until_rebuild(tmp_path: Path) -> None:

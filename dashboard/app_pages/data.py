@@ -1,6 +1,6 @@
 """The weekly report, what was loaded and refused, and what every figure means."""
 
-from dashboard.components import header, loads
+from dashboard.components import header, incident_list, loads
 from dashboard.components.view import current
 
 view = current()
@@ -9,4 +9,5 @@ loads.freshness(view)
 loads.weekly(view)
 loads.loads(view)
 loads.rejects(view)
+incident_list.marks(view)
 loads.dictionary(view)

@@ -6,7 +6,7 @@ from datetime import UTC
 
 from dashboard.charts import breakers as charts
 from dashboard.charts import style
-from dashboard.components import data, panel, tiles
+from dashboard.components import data, panel, tiles, timechart
 from dashboard.components.compare import Amount
 from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
@@ -105,8 +105,9 @@ def timeline(view: View, filters: Filters) -> None:
     newest = sorted(result.rows, key=lambda row: row["from"])[-MOST_INTERVALS:]
     rows = [local(view, row) for row in newest]
     lanes = {charts.lane_of(row) for row in rows}
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "breaker_timeline",
         result,
         lambda: charts.timeline(rows, view.local(view.start_us or 0), view.local(view.end_us or 0), table("state")),
@@ -114,6 +115,7 @@ def timeline(view: View, filters: Filters) -> None:
         n=len(lanes),
         unit=tell("unit.lanes"),
         note=health(result, len(lanes)),
+        leave=("open",),
     )
 
 

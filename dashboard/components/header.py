@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard.components import data, links
+from dashboard.components import data, links, zoom
 from dashboard.components.view import View, age, clock, now_us
 from dashboard.errors import UserError
 from dashboard.snapshot import current_name
@@ -17,6 +17,7 @@ def show(view: View, page: str) -> None:
     st.markdown(say(f"{page}.about"))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="strip"):
         freshness(view)
+        zoom.back()
         rejects = data.reject_count(view.snapshot)
         if page != "data":
             st.page_link(

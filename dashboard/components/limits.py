@@ -4,7 +4,19 @@ import streamlit as st
 
 from dashboard.charts import limits as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, hidden, orders, panel, past, throttles, tiles, untold, windows
+from dashboard.components import (
+    buckets,
+    data,
+    hidden,
+    orders,
+    panel,
+    past,
+    throttles,
+    tiles,
+    timechart,
+    untold,
+    windows,
+)
 from dashboard.components.buckets import Series, Trend
 from dashboard.components.data import Row, Sum
 from dashboard.components.tiles import Tile
@@ -138,8 +150,9 @@ def over_time(view: View, filters: Filters) -> None:
     before = past.series(view, "rate_limits", filters=filters, shape=shape)
     told = any(row["limited"] is not None for row in series.result.rows)
     part = told and untold.refusals(series.result)
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "limit_time",
         series.result,
         lambda: timeline.rates(
@@ -180,8 +193,9 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
         found["accepted"] = [whole - twice for whole, twice in zip(found["accepted"], again, strict=True)]
         found["duplicate"] = again
     named = {title("postback", key): found[key] for key in OUTCOMES if key in found}
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "postback_time",
         series.result,
         lambda: timeline.stacked(

@@ -13,7 +13,7 @@ from dashboard.escape import plain
 from dashboard.text import visible
 from dashboard.texts import say
 
-KEPT = ("range", "from", "to", "partner", "compare", "zone", "language")
+KEPT = ("range", "from", "to", "partner", "compare", "incidents", "zone", "language")
 """Filters that go with a link."""
 
 LONGEST_COMMAND = 300

@@ -5,7 +5,7 @@ import streamlit as st
 from dashboard.charts import no_bids as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.funnel import readable
-from dashboard.components import buckets, data, hidden, panel, past, tiles, untold
+from dashboard.components import buckets, data, hidden, panel, past, tiles, timechart, untold
 from dashboard.components.data import Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -149,8 +149,9 @@ def over_time(view: View, filters: Filters) -> None:
     before = past.series(view, "no_bids", filters=filters, shape=Sum((), ("no_bids",)))
     found = buckets.filled(series.column(lambda row: readable(row["class"]), "no_bids"))
     ordered = {readable(name): found[readable(name)] for name in charts.CLASSES if readable(name) in found}
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "no_bid_time",
         series.result,
         lambda: timeline.stacked(

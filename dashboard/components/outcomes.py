@@ -2,7 +2,7 @@
 
 from dashboard.charts import outcomes as charts
 from dashboard.charts import style, timeline
-from dashboard.components import buckets, data, panel, past
+from dashboard.components import buckets, data, past, timechart
 from dashboard.components.data import Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
@@ -28,8 +28,9 @@ def groups_over_time(view: View, filters: Filters) -> None:
     series = buckets.series(view, "outcomes", filters=filters, shape=Sum((GROUP,), ("attempts",)))
     before = past.series(view, "outcomes", filters=filters, shape=Sum((), ("attempts",)))
     found = buckets.filled(series.column(lambda row: str(row["grp"]), "attempts"))
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "outcome_groups",
         series.result,
         lambda: timeline.stacked(
@@ -53,8 +54,9 @@ def over_time(view: View, filters: Filters) -> None:
     found = buckets.filled(series.column(lambda row: str(row["outcome"]), "attempts"))
     texts = data.outcome_texts(view.snapshot)
     titles = {name: str(texts.get(name, {}).get("title") or name) for name in charts.OUTCOMES}
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "outcome_time",
         series.result,
         lambda: timeline.stacked(

@@ -1,7 +1,7 @@
 """A chart with all that belongs to it: what it means, its numbers as a table and as files, its SQL."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -38,10 +38,12 @@ def chart(
     note: str = "",
     empty: bool | None = None,
     absent: str = "",
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words.
 
-    `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true.
+    `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true. `options`
+    go to the chart.
     """
     with st.container(border=True):
         is_empty = empty if empty is not None else not result.rows
@@ -51,12 +53,8 @@ def chart(
         if is_empty:
             nothing(absent or f"panel.{name}.empty")
         else:
-            st.plotly_chart(
-                draw(),
-                key=f"chart_{name}",
-                config=config(name),
-                alt=tell(f"panel.{name}.alt", n=n if n is None else int(n)),
-            )
+            alt = tell(f"panel.{name}.alt", n=n if n is None else int(n))
+            st.plotly_chart(draw(), config=config(name), alt=alt, **{"key": f"chart_{name}"} | dict(options or {}))
 
 
 def config(name: str) -> dict[str, Any]:

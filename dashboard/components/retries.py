@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.style import Row, Rows
-from dashboard.components import buckets, data, hidden, panel, past
+from dashboard.components import buckets, data, hidden, panel, past, timechart
 from dashboard.components.data import Only
 from dashboard.components.view import View, clock
 from dashboard.escape import name_of
@@ -137,8 +137,9 @@ def amplification_time(view: View, stream: str) -> None:
     before = past.series(view, "calls", shape=Only(of(stream)))
     names = series.highest(partner, "attempts_sent", "calls_sent")
     lines = series.rates(partner, "attempts_sent", "calls_sent", names=names[: buckets.MOST_LINES])
-    panel.chart(
+    timechart.show(
         view,
+        view.filters,
         "amplification_time",
         series.result,
         lambda: timeline.rates(

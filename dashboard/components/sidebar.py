@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 import streamlit as st
 
 from dashboard import languages
-from dashboard.components import choices, compare, data
+from dashboard.components import choices, compare, data, incidents
 from dashboard.components.view import ALL, CUSTOM, DEFAULT_RANGE, PRESETS, View, preset_start
 from dashboard.escape import plain
 from dashboard.filters import Filters, parse_moment, utc
@@ -31,6 +31,7 @@ def choose(snapshot: Snapshot, pages: Mapping[str, Any]) -> View:
         how = compare.choose()
         partners = _partners(snapshot)
         zone = _zone(snapshot)
+        incidents.toggle()
         _language()
         everywhere = Filters(partners=partners, zone=zone)
         start, end = _range(choice, typed, zone, newest)

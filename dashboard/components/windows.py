@@ -4,7 +4,7 @@ from datetime import UTC
 
 from dashboard.charts import style, timeline
 from dashboard.charts import windows as charts
-from dashboard.components import buckets, data, grid, panel, tiles
+from dashboard.components import buckets, data, grid, panel, tiles, timechart
 from dashboard.components.data import Only, Result, Row, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -82,8 +82,9 @@ def over_time(view: View, filters: Filters) -> None:
     series = buckets.series(view, "windows", filters=filters, shape=Sum(("key", "endpoint"), FULLEST, known))
     names = [charts.name(row) for row in fullest_first(by_key(view, filters).rows)]
     lines = series.rates(charts.name, "requests", "limit", names=names[: buckets.MOST_LINES])
-    panel.chart(
+    timechart.show(
         view,
+        filters,
         "window_time",
         series.result,
         lambda: timeline.rates(
