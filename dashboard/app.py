@@ -57,7 +57,7 @@ def main() -> None:
     }
     st.logo(brand.LOGO, icon_image=brand.ICON, size="large")
     chosen = st.navigation(list(pages.values()), position="hidden")
-    place = st.sidebar.container(key="navigation", gap=None)
+    place = st.sidebar.container(key="navigation", gap="xsmall")
     st.html(STYLE)
     try:
         snapshot = data.snapshot(warehouse())

@@ -73,7 +73,7 @@ def words(test: AppTest) -> list[str]:
     """Every text of the page that a browser would read as markdown."""
     found: list[str] = []
     for block in (test.main, test.sidebar):
-        for element in [*block.markdown, *block.caption, *block.title, *block.metric, *block.expander]:
+        for element in [*block.markdown, *block.caption, *block.title, *block.header, *block.metric, *block.expander]:
             found += [
                 value
                 for part in ("value", "label", "help", "delta")

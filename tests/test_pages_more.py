@@ -94,7 +94,7 @@ def test_the_partners_page_has_the_charts_of_the_other_pages(simulated: Path) ->
     ):
         told = said(run(simulated, "partner", **query))
         for name in wanted:
-            assert f"**{tell(f'panel.{name}.title')}**" in told, name
+            assert tell(f"panel.{name}.title") in told, name
 
 
 def test_an_unknown_partner_of_a_link_is_named(simulated: Path) -> None:

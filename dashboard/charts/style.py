@@ -26,7 +26,7 @@ LABEL_WIDTH = 26
 """Characters of a name on an axis; the hover text has the longer form."""
 
 ROW_HEIGHT = 30
-NAMED_ROW = 44
+NAMED_ROW = 40
 """Pixels of a row whose name stands above its bar."""
 
 LINE_WIDTH = 46

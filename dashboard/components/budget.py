@@ -26,7 +26,7 @@ def left(view: View, filters: Filters) -> None:
     tried = data.table(view.snapshot, "retries", filters, shape=Only(of("exchange"))).rows
     if not tried:
         with st.container(border=True):
-            st.markdown(f"**{say('panel.budget_left.title')}**", help=say("panel.budget_left.about"))
+            panel.title("budget_left", say("panel.budget_left.title"), say("panel.budget_left.about"))
             panel.nothing("budget.none" if hidden.find(view, filters, "exchange") is None else "hidden.retries")
         return
     with st.container():

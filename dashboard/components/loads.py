@@ -107,7 +107,7 @@ def weekly(view: View) -> None:
     """Choose a week, look at its topics, take them as CSV or as one zip."""
     weeks = reported_weeks(view)
     with st.container(border=True):
-        st.markdown(f"**{say('section.report.title')}**", help=say("section.report.about"))
+        panel.title("report", say("section.report.title"), say("section.report.about"))
         if not weeks:
             st.markdown(say("report.none"))
             return

@@ -11,12 +11,15 @@ from dashboard.components.buckets import Trend
 from dashboard.components.data import Only, Result, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
-from dashboard.escape import name_of
+from dashboard.escape import brief, name_of
 from dashboard.filters import Filters
 from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
 MOST_MORE = 60
+LINKED = 16
+"""Characters of the name on a finding's link: a link tells where it leads."""
+
 ICONS = {
     "never": ":material/block:",
     "disable": ":material/toggle_off:",
@@ -47,7 +50,7 @@ def needs_attention(view: View) -> None:
         view.snapshot.settings["flag_days"],
     )
     with st.container(border=True):
-        st.markdown(f"**{say('finding.title', n=len(found))}**", help=say("finding.about"))
+        panel.title("findings", say("finding.title", n=len(found)), say("finding.about"))
         if view.end_us is None:
             st.markdown(say("finding.no_data"))
             return
@@ -70,14 +73,14 @@ def needs_attention(view: View) -> None:
 
 def one(view: View, finding: Finding) -> None:
     """One finding."""
-    said, link = st.columns([7, 1], vertical_alignment="center", gap="small")
+    said, link = st.columns([5, 1], vertical_alignment="center", gap="small")
     with said, st.container(gap=None):
         st.markdown(f"{ICONS[finding.kind]} {say(f'finding.{finding.text}', **finding.values)}")
         st.caption(say(f"finding.remedy_{finding.remedy or finding.kind}", **finding.values))
     with link:
         st.page_link(
             view.page("partner") if finding.partner else view.page(finding.page),
-            label=tell("finding.link"),
+            label=say("finding.link", name=brief(finding.partner, LINKED)) if finding.partner else say("finding.all"),
             icon=":material/arrow_forward:",
             query_params=links.query(name=finding.partner or None),
         )

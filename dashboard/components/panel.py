@@ -82,11 +82,22 @@ def head(
     unit: str,
     *,
     picture: bool = False,
+    keys: bool = False,
 ) -> None:
-    """The panel's title with its explanation, and the door to its data; `picture` where it has a chart to save."""
+    """The panel's title with its explanation, and the door to its data.
+
+    `picture` where it has a chart to save, `keys` where the keyboard chooses rows.
+    """
+    told = about(view, name, metrics, n, unit) + (f"\n\n{say('grid.keys')}" if keys else "")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
-        st.markdown(f"**{say(f'panel.{name}.title')}**", help=about(view, name, metrics, n, unit), width="content")
+        title(name, say(f"panel.{name}.title"), told)
         details(view, name, result, picture=picture)
+
+
+def title(name: str, text: str, help: str) -> None:
+    """A panel's title: a heading, so that readers who hear the page find it; it looks as the text does."""
+    with st.container(key=f"title_{name}", width="content"):
+        st.header(text, anchor=False, help=help)
 
 
 def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: str) -> str:
@@ -156,7 +167,7 @@ def table(
     `empty` is the key of a text that stands for `panel.<name>.empty`, where that would not be true.
     """
     with st.container(border=True):
-        head(view, name, result, metrics, None, "")
+        head(view, name, result, metrics, None, "", keys=on_select is not None)
         if note:
             st.caption(note)
         if not rows:
