@@ -12,10 +12,17 @@ import unicodedata
 UNKNOWN = "unknown"
 """Stands for a name that no log told."""
 
+BLANK = "\u2423"
+"""Stands for a name of nothing but spaces, which would not be seen."""
+
+MOST_MARKS = 3
+"""Combining marks on one letter; more of them pile up over the lines around."""
+
 LABEL_LIMIT = 60
 """Longest outside string shown in running text or on a chart, in characters."""
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_MARKS = {"Mn", "Me"}
 _MARKDOWN = str.maketrans({mark: f"\\{mark}" for mark in string.punctuation})
 _REPLACED = re.compile(r":(?=[^\W\d]|[/+-]|1234:|100:|8ball:)|@|www(?=\.)|[-<>~=](?=[-<>=])", re.IGNORECASE)
 """What is found and replaced in text after its marks were read (links, mail addresses, emoji, arrows): a backslash
@@ -31,8 +38,8 @@ def name_of(text: object) -> str:
 def plain(text: object, limit: int = LABEL_LIMIT) -> str:
     """One line of visible characters, at most `limit` long; text that was cut ends in an ellipsis and a short digest.
 
-    Control characters, direction overrides, lone surrogates and unassigned code points become U+FFFD. The digest
-    keeps two long names apart that begin alike.
+    Control characters, direction overrides, lone surrogates and unassigned code points become U+FFFD, nothing but
+    spaces an open box. The digest keeps two long names apart that begin alike.
     """
     whole = name_of(text)
     visible, complete = _visible(whole, limit)
@@ -50,9 +57,18 @@ def brief(text: object, limit: int) -> str:
 
 def _visible(whole: str, limit: int) -> tuple[str, bool]:
     """Enough of a text in visible characters, and whether that is all of it."""
-    head = " ".join(whole[: 4 * limit].split())
-    visible = "".join("\ufffd" if unicodedata.category(letter) in _HIDDEN else letter for letter in head)
-    return visible, len(visible) <= limit and len(whole) <= 4 * limit
+    head = " ".join(whole[: 4 * limit].split()) or BLANK
+    letters: list[str] = []
+    marks, dropped = 0, False
+    for letter in head:
+        category = unicodedata.category(letter)
+        marks = marks + 1 if category in _MARKS else 0
+        if marks > MOST_MARKS:
+            dropped = True
+        else:
+            letters.append("\ufffd" if category in _HIDDEN else letter)
+    visible = "".join(letters)
+    return visible, len(visible) <= limit and len(whole) <= 4 * limit and not dropped
 
 
 def markdown(text: object, limit: int = LABEL_LIMIT) -> str:

@@ -30,12 +30,21 @@ HOURS = [NOON + timedelta(hours=hour) for hour in range(4)]
         ("a\x00b\x1b[31m", "a\ufffdb\ufffd[31m"),
         ("left\u202eright", "left\ufffdright"),
         ("half \ud800", "half \ufffd"),
+        ("", "\u2423"),
+        (" \t\n ", "\u2423"),
+        ("Vi\u1ec7t e\u0323\u0302\u0301", "Vi\u1ec7t e\u0323\u0302\u0301"),
         ("\u00fcber \U0001f600", "\u00fcber \U0001f600"),
         ("x" * 60, "x" * 60),
     ],
 )
 def test_plain_shows_one_visible_line(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+def test_marks_do_not_pile_up_and_such_names_stay_apart() -> None:
+    one, two = plain("Z" + "\u0301" * 9), plain("Z" + "\u0301" * 10)
+    assert one[:-5] == two[:-5] == "Z\u0301\u0301\u0301\u2026"
+    assert one != two
 
 
 def test_long_names_are_cut_and_stay_apart() -> None:
@@ -178,6 +187,13 @@ def test_breakers_draw_closed_and_cut_to_the_range() -> None:
     assert list(closed.base) == [NOON, NOON + timedelta(hours=1, seconds=3)]
     assert list(opened.x) == [3_000]
     assert list(marks.x) == [NOON + timedelta(hours=1)]
+
+
+def test_more_lanes_than_a_chart_holds_are_left_out() -> None:
+    rows = [interval("open", NOON, None) | {"partner": f"p{place}"} for place in range(style.MOST_ROWS + 5)]
+    figure = breakers.timeline(rows, NOON, HOURS[1], {})
+    assert len(figure.layout.yaxis.ticktext) == style.MOST_ROWS
+    assert sorted(figure.data[0].y) == list(range(style.MOST_ROWS))
 
 
 def test_the_reference_breaker_has_a_lane_of_its_own_above_the_reported() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.errors import UserError
 from dashboard.filters import epoch_us, make_filters, parse_moment
+from dashboard.tables.context import equals, texts
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,9 @@ def test_what_is_no_moment_is_named(text: str) -> None:
 def test_filters_that_make_no_sense_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_filters(**options)
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from("\x00\x1b\\'\n")))
+def test_any_name_is_one_line_of_sql_and_comes_back_as_it_was(name: str) -> None:
+    assert "\n" not in texts((name,))
+    assert duckdb.execute(f"select {texts((name,))}, {equals(texts((name,)), name)}").fetchall() == [(name, True)]

@@ -32,7 +32,20 @@ HOSTILE = (
     "'; drop table attempts; --",
     "dsp-" + "9" * 10_000,
     "longer " + "word " * 2_000,
+    "javascript:alert(1)",
+    "../../../../etc/passwd",
+    "line\nbreak\ttab\x00nul\x1b[2J",
+    "zero\u200bwidth\u200d\ufeff",
+    "marks Z" + "\u0351\u0301\u0323" * 60,
+    "%{y}<br>%{customdata}<extra>gone</extra>",
+    "</style><style>*{display:none}</style>",
+    "'\"`\\ & &lt; &#36; {} {0} {{x}} %s %(a)s",
+    "   ",
 )
+LONE = "lone \ud800 half"
+"""In no table but that of the rejects: it is no text."""
+
+HOSTILE_FILE = "=1+1 <img src=x> ![x](http:evil.invalid) :red[a] $x$ %{x} \u202e\U0001f600"
 
 
 def command(*arguments: object) -> None:
@@ -64,9 +77,13 @@ def simulated(folder: Path) -> Path:
 
 
 def hostile(folder: Path) -> Path:
-    """Partners, keys, nodes and endpoints whose names try to be more than names, in every place that shows one."""
-    write(folder / "hostile.jsonl", hostile_events())
-    command("ingest", folder / "hostile.jsonl", "--warehouse", folder / "warehouse")
+    """Partners, keys, nodes, endpoints and files whose names try to be more than names, wherever one is shown."""
+    logs = folder / "logs"
+    logs.mkdir()
+    events = hostile_events()
+    for place, name in enumerate(("hostile", HOSTILE_FILE)):
+        write(logs / f"{name}.jsonl", events[place::2])
+    command("ingest", logs, "--warehouse", folder / "warehouse")
     return folder / "warehouse"
 
 
@@ -76,7 +93,7 @@ def hostile_events() -> list[dict[str, Any]]:
     The first partner's name is a key's as well.
     """
     events: list[dict[str, Any]] = []
-    for place, name in enumerate(HOSTILE):
+    for place, name in enumerate((*HOSTILE, LONE)):
         for number in range(60):
             at = BEGIN + timedelta(seconds=20 * number + place)
             events += hostile_call(name, f"{name[:60]}-{place}-{number}", at, number)
@@ -117,6 +134,20 @@ def hostile_postbacks(key: str, name: str, at: datetime) -> list[dict[str, Any]]
         }
         for number in range(30)
     ]
+
+
+def fifty(folder: Path) -> Path:
+    """Fifty partners and as many keys: more of each than a chart draws."""
+    events: list[dict[str, Any]] = []
+    for place in range(50):
+        name, at = f"dsp-{place:02d}", BEGIN + timedelta(seconds=place)
+        for number in range(5):
+            events += hostile_call(name, f"{name}-{number}", at + timedelta(minutes=number), number)
+        moved = {"node": "ex-a", "state_from": "closed", "state_to": "open"}
+        events.append({"event": "breaker", "partner": name, "ts": stamp(at + timedelta(minutes=3)), **moved})
+        events += hostile_postbacks(f"key-{place:02d}", "conversion", at)
+    command("ingest", write(folder / "fifty.jsonl", events), "--warehouse", folder / "warehouse")
+    return folder / "warehouse"
 
 
 def stamp(at: datetime) -> str:

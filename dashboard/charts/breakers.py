@@ -24,6 +24,8 @@ STATES = {
 def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) -> go.Figure:
     """Intervals of the table `breakers` between start and end, as datetimes; one whose `to` is None runs to the end.
 
+    Lanes beyond those that a chart can hold are left out.
+
     An opening also gets a mark at its begin, so that one too short for a pixel is still seen.
     """
     lanes = lanes_of(rows)
@@ -33,7 +35,7 @@ def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) 
         parts = []
         for row in rows:
             left, right = max(row["from"], start), min(row["to"] or end, end)
-            if row["state"] == state and left < right:
+            if row["state"] == state and left < right and lane_of(row) in place:
                 parts.append((place[lane_of(row)], left, right, row))
         if not parts:
             continue

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import languages
 from dashboard.charts import style
+from dashboard.escape import BLANK
 from dashboard.texts import table, tell
 
 Row = Mapping[str, Any]
@@ -98,6 +99,8 @@ def cell(value: object, zone: ZoneInfo) -> object:
         return "; ".join(str(part) for part in value)
     if type(value).__name__ == "Decimal":
         return float(str(value))
+    if isinstance(value, str) and not value.strip():
+        return BLANK
     return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, default=str)
 
 

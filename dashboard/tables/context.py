@@ -68,6 +68,8 @@ def equals(column: str, value: str | None) -> str:
 
 
 def _text(value: str) -> str:
+    if "\x00" in value:  # which the engine takes in no literal
+        return f"({' || chr(0) || '.join(map(_text, value.split(chr(0))))})"
     quoted = value.replace("'", "''")
     if not _CONTROL.search(value):
         return f"'{quoted}'"

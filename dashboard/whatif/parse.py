@@ -75,7 +75,7 @@ class _Checked:
         if "partners" in members:
             for partner, line, own in self.object(members["partners"], "partners", None):
                 inside = f" of partner {plain(partner)!r}"
-                if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in partner):
+                if any("\ud800" <= letter <= "\udfff" for letter in partner):
                     raise self.fail(line, f"the name{inside} is no text that a log can hold")
                 partners[partner] = self.rules(self.members(own, f"the value{inside}", OWN), default, inside)
         return Policy(default, partners)
