@@ -14,6 +14,7 @@ from dashboard.components.buckets import Series
 from dashboard.components.data import Result
 from dashboard.components.retries import verdict_note
 from dashboard.escape import LABEL_LIMIT, brief, markdown, plain, plotly
+from dashboard.texts import say
 
 NOON = datetime(2026, 9, 14, 12)
 HOURS = [NOON + timedelta(hours=hour) for hour in range(4)]
@@ -286,6 +287,29 @@ def test_findings_are_ranked_by_load_and_name_rollups_only_alone() -> None:
     ]  # fmt: skip
     found = attention.findings(flags, [], [], 0, {}, 7)
     assert [(one.text, one.partner) for one in found] == [("never", "b"), ("disable_all", ""), ("disable", "a")]
+
+
+def test_retries_and_throttling_share_one_ranking_by_requests_in_vain() -> None:
+    flags = [flag("a", "timeout", "disable", 5), flag("b", "no_bid", "never", 50)]
+    limits = [
+        {"stream": "exchange", "partner": name, "endpoint": None, "limited": n, "requests": 1_000, "rate": n / 1_000}
+        for name, n in (("c", 140), ("d", 14))
+    ]
+    found = attention.findings(flags, [], limits, 0, {}, 7, range_days=7)
+    assert [one.partner for one in found] == ["b", "c", "a", "d"]
+    assert found[1].values["per_day"] == "20"
+    assert attention.findings([], [], limits, 0, {}, 7, range_days=1 / 24)[0].values["per_day"] == "140"
+
+
+def test_a_finding_tells_what_one_retry_costs() -> None:
+    [told] = attention.bad_retries([flag("slowdsp", "timeout", "disable", 25)], {"timeout": "Timeout"}, 7)
+    said = say(f"finding.{told.text}", **told.values).replace("\\", "")
+    assert said == (
+        "Retries to **slowdsp** after **Timeout**: 0 of 100 succeeded in 7 days (at most 3.0 % in truth), 25 a day, "
+        "at least 40.0 ms a retry. Switch them off."
+    )
+    [silent] = attention.bad_retries([flag("q", "timeout", "never") | {"ms_saved_per_day": None}], {}, 7)
+    assert "10 a day. What was refused" in say(f"finding.{silent.text}", **silent.values)
 
 
 def test_open_breakers_come_first_and_count_their_nodes() -> None:

@@ -43,13 +43,15 @@ def findings(
     newest_us: int | None,
     titles: Mapping[str, str],
     days: object,
+    range_days: float = 1,
 ) -> list[Finding]:
-    """All findings: open breakers first (they act now), then retries by cost, then throttling by share.
+    """All findings: open breakers first (they act now), then the others by what they cost: requests a day in vain.
 
     `newest_us` is the newest event of all data, to which an open breaker lasts whatever the range. `days` up to it are
-    those on which retries were judged.
+    those on which retries were judged; `limits` are of a range of `range_days`.
     """
-    return [*open_breakers(breakers, newest_us), *bad_retries(flags, titles, days), *throttled(limits)]
+    others = [*bad_retries(flags, titles, days), *throttled(limits, range_days)]
+    return [*open_breakers(breakers, newest_us), *sorted(others, key=lambda finding: -finding.cost)]
 
 
 def bad_retries(flags: Sequence[Row], titles: Mapping[str, str], days: object) -> list[Finding]:
@@ -77,6 +79,7 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str], days: object) -
                     "retries": row["retries"],
                     "bound": style.percent(row["upper_bound"]),
                     "per_day": a_day(row["retries_per_day"]),
+                    "each": each(row),
                     "saved": style.unknown() if saved is None else duration(float(saved) / 1000),
                 },
                 partner="" if row["partner"] in ("*", None) else row["partner"],
@@ -97,6 +100,12 @@ def sender_advice(row: Row) -> str:
     if row["stream"] != "postback":
         return ""
     return f"sender_{row['trigger']}" if row["trigger"] in SENDER_ADVICE else "sender"
+
+
+def each(row: Row) -> str:
+    """How long a retry took in the mean, worded: at least so long, for latencies that are not told count as none."""
+    took = style.ratio(row["ms_saved_per_day"], row["retries_per_day"])
+    return "" if took is None else tell("finding.each", took=duration(took / 1000))
 
 
 def a_day(rate: float | None) -> str:
@@ -142,20 +151,24 @@ def open_breakers(breakers: Sequence[Row], newest_us: int | None) -> list[Findin
     return sorted(found, key=lambda finding: -finding.cost)
 
 
-def throttled(limits: Sequence[Row]) -> list[Finding]:
-    """Partners and keys of whose requests a noticeable share was answered 429."""
+def throttled(limits: Sequence[Row], days: float = 1) -> list[Finding]:
+    """Partners and keys of whose requests in so many days a noticeable share was answered 429.
+
+    A range of less than a day is not stretched to one, as it is not for retries.
+    """
     found = [
         Finding(
             kind="throttled",
             text="throttled" if row["stream"] == "exchange" else "throttled_key",
             page="limits",
-            cost=float(row["rate"]),
+            cost=row["limited"] / max(days, 1),
             values={
                 "partner": row["partner"],
                 "endpoint": row["endpoint"] or "",
                 "limited": row["limited"],
                 "requests": row["requests"],
                 "rate": style.percent(row["rate"]),
+                "per_day": a_day(row["limited"] / max(days, 1)),
             },
             partner=row["partner"] or "",
         )

@@ -13,6 +13,7 @@ from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import brief, name_of
 from dashboard.filters import Filters
+from dashboard.tables.context import DAY
 from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
@@ -48,6 +49,7 @@ def needs_attention(view: View) -> None:
         view.snapshot.span("all").newest_us,
         data.reason_titles(view.snapshot),
         view.snapshot.settings["flag_days"],
+        ((view.end_us or 0) - (view.start_us or 0)) / DAY,
     )
     with st.container(border=True):
         panel.title("findings", say("finding.title", n=len(found)), say("finding.about"))
