@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import plotly.graph_objects as go
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
@@ -188,6 +189,7 @@ def test_a_cell_that_csv_refuses_ends_the_file(tmp_path: Path) -> None:
     assert found.faults == (Fault("not_csv", 3, "field larger than field limit (100)"),)
 
 
+@hypothesis_settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_no_file_of_marks_breaks_the_reader(content: bytes) -> None:
     with TemporaryDirectory() as folder:

@@ -79,7 +79,7 @@ def bad_retries(flags: Sequence[Row], titles: Mapping[str, str], days: object) -
                     "retries": row["retries"],
                     "bound": style.percent(row["upper_bound"]),
                     "per_day": a_day(row["retries_per_day"]),
-                    "each": each(row),
+                    "pace": pace(row),
                     "saved": style.unknown() if saved is None else duration(float(saved) / 1000),
                 },
                 partner="" if row["partner"] in ("*", None) else row["partner"],
@@ -102,10 +102,12 @@ def sender_advice(row: Row) -> str:
     return f"sender_{row['trigger']}" if row["trigger"] in SENDER_ADVICE else "sender"
 
 
-def each(row: Row) -> str:
-    """How long a retry took in the mean, worded: at least so long, for latencies that are not told count as none."""
-    took = style.ratio(row["ms_saved_per_day"], row["retries_per_day"])
-    return "" if took is None else tell("finding.each", took=duration(took / 1000))
+def pace(row: Row) -> str:
+    """How many retries a day, and how long one takes in the mean: at least so long, for untold latencies add none."""
+    per_day, took = a_day(row["retries_per_day"]), style.ratio(row["ms_saved_per_day"], row["retries_per_day"])
+    if took is None:
+        return tell("finding.pace", per_day=per_day)
+    return tell("finding.pace_each", per_day=per_day, took=duration(took / 1000))
 
 
 def a_day(rate: float | None) -> str:

@@ -127,13 +127,10 @@ def change(now: Amount, then: Amount) -> str:
     """▲ +2.1 pp from 43.0 % (n 11.9k): arrow and sign tell the direction. Where either is unknown, that is said."""
     if then.value is None:
         return say("compare.unknown_before")
-    was = write(then.kind, then.value)
-    n = "" if then.whole is None else tell("compare.n", n=style.short(then.whole))
-    if now.value is None:
-        return say("compare.was", was=was, n=n).strip()
-    step = difference(now.kind, now.value, then.value)
-    key = "compare.unchanged" if step is None else "compare.changed"
-    return say(key, was=was, step=step or "", n=n).strip()
+    step = None if now.value is None else difference(now.kind, now.value, then.value)
+    key = "was" if now.value is None else "unchanged" if step is None else "changed"
+    told = say(f"compare.{key}", was=write(then.kind, then.value), step=step)
+    return told if then.whole is None else f"{told} {say('compare.n', n=style.short(then.whole))}"
 
 
 def difference(kind: str, now: float, then: float) -> str | None:
