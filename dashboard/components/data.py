@@ -1,12 +1,13 @@
 """Result tables for pages, from the same statements as the command line, remembered per snapshot and filters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import duckdb
+import pandas as pd
 import streamlit as st
 
 from dashboard import exports, languages
@@ -107,7 +108,7 @@ class Asked:
 class Result:
     """Rows, and the statement that gives them as it stands in a DuckDB shell on the snapshot's file.
 
-    `asked` is None where no statement alone gives the rows.
+    `asked` is None where no statement alone gives the rows. Pages share a result: they read it, and change nothing.
     """
 
     name: str
@@ -116,6 +117,9 @@ class Result:
     values: list[tuple[Any, ...]]
     sql: str
     asked: Asked | None = None
+
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
+    """The rows as a table of a page shows them, by time zone."""
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -167,9 +171,12 @@ def table(
     return _table(repr((str(snapshot.warehouse), snapshot.id, asked)), snapshot, asked)
 
 
-@st.cache_data(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
+@st.cache_resource(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
 def _table(asked: str, _snapshot: Snapshot, _asked: Asked) -> Result:
-    """Remembered by the text of what was asked: to hash its parts would cost more than all the rest of a look-up."""
+    """Remembered by the text of what was asked: to hash its parts would cost more than all the rest of a look-up.
+
+    All sessions share the rows, as they are: a copy for each run would cost more than its charts.
+    """
     source = _asked.source
     source.check(_asked.filters)
     limit = _asked.filters.limit if _asked.filters.limit is not None else source.limit
@@ -217,7 +224,7 @@ def nbr_texts(snapshot: Snapshot) -> Sequence[Row]:
     return _codes(snapshot, str(snapshot.warehouse), snapshot.id, "nbr_codes")
 
 
-@st.cache_data(ttl=KEEP_S, max_entries=8, show_spinner=False)
+@st.cache_resource(ttl=KEEP_S, max_entries=8, show_spinner=False)
 def _codes(_snapshot: Snapshot, warehouse: str, id: str, relation: str) -> list[Row]:
     with _snapshot.cursor() as cursor:
         found = cursor.execute(f"select * from {relation}")

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import languages
 from dashboard.charts import style
+from dashboard.components.data import Result
 from dashboard.escape import BLANK
 from dashboard.texts import table, tell
 
@@ -60,12 +61,16 @@ def show(
     alt: str = "",
     absent: str | None = None,
     height: int = HEIGHT,
+    made: pd.DataFrame | None = None,
 ) -> None:
-    """A table; with `on_select`, a click on a row calls it with the row's place. None reads `absent`, or unknown."""
+    """A table; with `on_select`, a click on a row calls it with the row's place. None reads `absent`, or unknown.
+
+    `made` is the frame of the rows that are shown, where it is at hand.
+    """
     shown = list(rows)[:MOST_SHOWN]
     if len(rows) > MOST_SHOWN:
         st.caption(tell("grid.cut", shown=MOST_SHOWN, rows=len(rows)))
-    data = frame(shown, zone, columns)
+    data = frame(shown, zone, columns) if made is None else made
     options: dict[str, Any] = {
         "hide_index": True,
         "column_config": {name: column(name, data[name]) for name in data.columns},
@@ -80,6 +85,13 @@ def show(
     picked = chosen["selection"]["rows"]
     if picked and picked[0] < len(shown):
         on_select(picked[0])
+
+
+def whole(result: Result, zone: ZoneInfo) -> pd.DataFrame:
+    """The frame of a result's rows as far as they are shown; made once for all runs."""
+    if zone.key not in result.frames:
+        result.frames[zone.key] = frame(result.rows[:MOST_SHOWN], zone)
+    return result.frames[zone.key]
 
 
 def frame(rows: Sequence[Row], zone: ZoneInfo, columns: Sequence[str] | None = None) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Addresses of pages that can be kept and sent: what they show, in the range and zone in which it was looked at."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from urllib.parse import urlencode
 
@@ -36,14 +36,24 @@ def query(**wanted: str | None) -> dict[str, str | list[str]]:
     return {name: plain(value) for name, value in wanted.items() if value is not None} | kept()
 
 
-def auction(view: View, auction_id: object) -> str | None:
-    """The address of an auction."""
-    return None if auction_id is None else address(view, "auction", auction=str(auction_id))
+def auctions(view: View, ids: Iterable[object]) -> list[str | None]:
+    """The address of each auction."""
+    return _addresses(view, "auction", [None if one is None else {"auction": str(one)} for one in ids])
 
 
-def order(view: View, row: Row) -> str | None:
-    """The address of the order that a row is about."""
-    return None if row["external_order_id"] is None else address(view, "order", **named(row))
+def orders(view: View, rows: Iterable[Row]) -> list[str | None]:
+    """The address of the order that each row is about."""
+    return _addresses(view, "order", [None if row["external_order_id"] is None else named(row) for row in rows])
+
+
+def _addresses(view: View, page: str, wanted: Iterable[Mapping[str, str | None] | None]) -> list[str | None]:
+    """Many addresses as `address` writes each; the filters are read once."""
+    path, tail = view.page(page).url_path, urlencode(kept(), doseq=True, errors="replace")
+    found: list[str | None] = []
+    for one in wanted:
+        head = urlencode({name: value for name, value in (one or {}).items() if value is not None}, errors="replace")
+        found.append(None if one is None else f"{path}?{'&'.join(filter(None, (head, tail)))}")
+    return found
 
 
 def named(row: Row) -> dict[str, str | None]:

@@ -94,7 +94,8 @@ def ledger(view: View, filters: Filters) -> None:
     group = choose(found) if states.rows else LOST
     condition = "retries_beyond_day > 0" if group == BEYOND else equals("state", None if group == UNKNOWN else group)
     result = data.table(view.snapshot, "order_ledger", filters, shape=Only(condition))
-    rows = [order(view, row) for row in result.rows[:MOST_LISTED]]
+    listed = result.rows[:MOST_LISTED]
+    rows = [order(row, address) for row, address in zip(listed, links.orders(view, listed), strict=True)]
     chosen: list[int] = []
     panel.table(
         view,
@@ -139,14 +140,14 @@ def ledger_note(group: str, found: Mapping[str, int], shown: int, any_orders: bo
     return f"{say(f'order_about.{group}', n=whole)} {cut}".strip()
 
 
-def order(view: View, row: Row) -> Row:
+def order(row: Row, address: str | None) -> Row:
     """An order as it reads best, with the address of its page."""
     paid = None
     if row["amount"] is not None:
         paid = " ".join(part for part in (row["currency"], scalar(row["amount"])) if part)
     outcome = row["last_outcome"]
     return row | {
-        "open_order": links.order(view, row),
+        "open_order": address,
         "paid": paid,
         "last_outcome": None if outcome is None else title("postback", outcome),
     }
@@ -229,7 +230,10 @@ def faults(view: View, filters: Filters) -> None:
         view,
         "order_fault_list",
         result,
-        [{"open_order": links.order(view, row)} | row | {"fault": title("fault", row["fault"])} for row in result.rows],
+        [
+            {"open_order": address} | row | {"fault": title("fault", row["fault"])}
+            for address, row in zip(links.orders(view, result.rows), result.rows, strict=True)
+        ],
         metrics=("order_faults.fault", "order_faults.detail"),
         on_select=chosen.append,
         absent=grid.ABSENT,

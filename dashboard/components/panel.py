@@ -113,7 +113,13 @@ def details(view: View, name: str, result: Result, *, picture: bool = False) -> 
     """The rows as a table and as files, the kind of picture that the chart is saved as, and the statement."""
     with st.popover(tell("panel.data"), icon=":material/table_view:", type="tertiary", key=f"details_{name}"):
         if result.rows:
-            grid.show(result.rows, view.zone, key=f"rows_{name}_{view.snapshot.id}", height=DETAILS_HEIGHT)
+            grid.show(
+                result.rows,
+                view.zone,
+                key=f"rows_{name}_{view.snapshot.id}",
+                height=DETAILS_HEIGHT,
+                made=grid.whole(result, view.zone),
+            )
         else:
             st.caption(say("panel.no_rows"))
         download(view, result)

@@ -117,10 +117,10 @@ def attempts(view: View, filters: Filters) -> None:
     result = data.table(view.snapshot, "recent_attempts", filters)
     titles = data.reason_titles(view.snapshot)
     rows = [
-        {"open_auction": links.auction(view, row["auction_id"])}
-        | row
-        | {name: titles.get(row[name], row[name]) for name in ("outcome", "reason")}
-        for row in result.rows
+        {"open_auction": address} | row | {name: titles.get(row[name], row[name]) for name in ("outcome", "reason")}
+        for address, row in zip(
+            links.auctions(view, [row["auction_id"] for row in result.rows]), result.rows, strict=True
+        )
     ]
     panel.table(
         view,
@@ -138,8 +138,10 @@ def postbacks(view: View, name: str) -> None:
     filters = replace(view.filters, partners=(), key=name)
     result = data.table(view.snapshot, "recent_postbacks", filters)
     rows = [
-        {"open_order": links.order(view, row | {"key": name})} | row | {"outcome": title("postback", row["outcome"])}
-        for row in result.rows
+        {"open_order": address} | row | {"outcome": title("postback", row["outcome"])}
+        for address, row in zip(
+            links.orders(view, [row | {"key": name} for row in result.rows]), result.rows, strict=True
+        )
     ]
     panel.table(
         view,

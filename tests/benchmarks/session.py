@@ -22,7 +22,7 @@ ENDED = (
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the script: ms until its first and its last element, how many came, and whether one is an exception."""
+    """One run of the script: ms until its first and last element, how many came, whether one is an exception."""
 
     first_ms: float
     ms: float
