@@ -273,8 +273,9 @@ def test_steps_of_time_are_named_in_their_units() -> None:
 
 def test_a_window_over_its_limit_says_so_beside_its_colour() -> None:
     row = {"key": "k", "endpoint": PATH, "requests": 3, "limit": 2, "utilisation": 1.5, "windows": 1}
-    [bar] = windows.peaks([row, row | {"requests": 2, "utilisation": 1.0}]).data
-    assert list(bar.text) == ["3 of 2, over", "2 of 2"]
+    figure = windows.peaks([row, row | {"requests": 2, "utilisation": 1.0}])
+    [bar] = figure.data
+    assert [note.text for note in figure.layout.annotations if note.x == 1] == ["3 of 2, over", "2 of 2"]
     assert bar.marker.color[0] != bar.marker.color[1]
 
 
