@@ -2,7 +2,8 @@
 
 `words/*.toml` is English. `words/<language>/*.toml` has the same files with the same keys; a text that a language lacks
 is shown in English. `words/<language>/dictionary.toml` translates the dictionary of metrics: a group a metric, by its
-name, with `title`, `definition`, `numerator` and `denominator`, each where there is one.
+name, with `title`, `definition`, `numerator` and `denominator`, each where there is one. `codes.toml` does so for
+no-bid codes: a group a code, and one a class for those outside the standard's list, with `name`, `owner`, `remedy`.
 
 A text is a string with {placeholders}. Where its wording depends on a number it is a table of plural forms, named as in
 CLDR; the number is that of the placeholder `n`, or of the one that `by` names:
@@ -27,7 +28,10 @@ from dashboard.escape import markdown, plain
 from dashboard.languages import FORMS, LANGUAGES, Language
 
 FOLDER = Path(__file__).with_name("words")
-DICTIONARY = "dictionary.toml"
+DICTIONARY, CODES = "dictionary.toml", "codes.toml"
+APART = (DICTIONARY, CODES)
+"""Files that translate tables of the snapshot, which English has from there."""
+
 DICTIONARY_FIELDS = ("title", "definition", "numerator", "denominator")
 
 
@@ -73,7 +77,7 @@ def load(code: str = languages.ENGLISH.code) -> dict[str, Any]:
     english = code == languages.ENGLISH.code
     texts: dict[str, Any] = {}
     for path in sorted((FOLDER if english else FOLDER / code).glob("*.toml")):
-        if english or path.name != DICTIONARY:
+        if english or path.name not in APART:
             _add(texts, tomllib.loads(path.read_text(encoding="utf-8")), LANGUAGES[code], path.name)
     return texts if english else _over(load(), texts)
 
@@ -138,6 +142,20 @@ def dictionary(code: str) -> dict[str, dict[str, str]]:
     if path.is_file():
         _flatten(tomllib.loads(path.read_text(encoding="utf-8")), "", found)
     return found
+
+
+def no_bid(row: Mapping[str, Any], code: object) -> dict[str, Any]:
+    """A row about a no-bid code in the session's language: its name, and owner and remedy where it has them."""
+    known = codes(languages.current().code)
+    told = known.get(str(code)) or known.get(str(row["class"])) or {}
+    return dict(row) | {field: text for field, text in told.items() if field in row}
+
+
+@cache
+def codes(code: str) -> dict[str, dict[str, str]]:
+    """No-bid code, or class of those outside the list -> its translated fields."""
+    path = FOLDER / code / CODES
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _flatten(group: Mapping[str, Any], name: str, found: dict[str, dict[str, str]]) -> None:

@@ -51,7 +51,7 @@ def told(folder: Path) -> dict[str, dict[str, str]]:
     """All texts of a folder."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(folder.glob("*.toml")):
-        if path.name != texts.DICTIONARY:
+        if path.name not in texts.APART:
             found |= leaves(tomllib.loads(path.read_text(encoding="utf-8")))
     return found
 
@@ -87,7 +87,7 @@ def test_no_text_is_added_to_those_of_english(code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_files_are_those_of_english(code: str) -> None:
-    names = {path.name for path in (WORDS / code).glob("*.toml")} - {texts.DICTIONARY}
+    names = {path.name for path in (WORDS / code).glob("*.toml")} - set(texts.APART)
     assert names <= {path.name for path in WORDS.glob("*.toml")}
 
 
@@ -127,6 +127,17 @@ def test_translated_metrics_are_in_the_dictionary(code: str) -> None:
     files = (REPOSITORY / "ingest" / "dictionary" / "metrics").glob("*.csv")
     known = {row["name"] for path in files for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())}
     assert set(texts.dictionary(code)) <= known
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_every_no_bid_code_is_translated(code: str) -> None:
+    with (REPOSITORY / "ingest" / "dictionary" / "nbr.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        told = texts.codes(code)[row["code"] or row["class"]]
+        assert set(told) == {"name", "owner", "remedy"}
+        assert all(told[field] != row[field] for field in told), row
+    assert len(texts.codes(code)) == len(rows)
 
 
 def test_titles_of_outcomes_are_those_of_the_dictionary() -> None:

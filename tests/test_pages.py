@@ -431,6 +431,6 @@ def test_success_panel_counts_what_its_tile_counts(simulated: Path, drawn: Drawn
     [result] = [result for name, result, _ in drawn.charts if name == "effective_actual"]
     n = texts.say("explain.n", n=result.total("judged_calls"), unit=texts.tell("unit.calls"))
     tile = next(metric for metric in test.metric if metric.label == texts.say("tile.effective"))
-    title = next(one for one in test.markdown if texts.say("panel.effective_actual.title") in one.value)
+    title = next(one for one in test.header if texts.say("panel.effective_actual.title") in one.value)
     assert n in tile.help
     assert n in title.help

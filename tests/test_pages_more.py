@@ -1,5 +1,6 @@
 """What pages tell beside their charts: definitions of every tile, notices, advice on postbacks, age of a breaker."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,25 @@ def test_every_trigger_of_a_postback_has_a_title(simulated: Path) -> None:
     snapshot.close()
     for name in ("rate_limited", "server_error", "client_error", "stale_timestamp", "replay", "unexpected_status"):
         assert "_" not in titles[name]
+
+
+@pytest.mark.parametrize(
+    ("language", "lost", "declined"),
+    [
+        ("en", "8 · Missing creative id", "8 · Unmatched User"),
+        ("uk", "8 · Немає ID креативу", "8 · Користувача не зіставлено"),
+    ],
+)
+def test_a_number_is_a_loss_reason_where_a_call_did_not_win_and_a_no_bid_code_before(
+    tmp_path: Path, language: str, lost: str, declined: str
+) -> None:
+    events: list[dict[str, Any]] = [
+        {"event": "attempt", "ts": "2026-09-14T10:00:00Z", **COMMON, "http_status": 200, "bids": 1},
+        {"event": "loss", "ts": "2026-09-14T10:00:01Z", **COMMON, "loss_reason": "8"},
+        {"event": "attempt", "ts": "2026-09-14T10:00:02Z", **COMMON, "auction_id": "B", "http_status": 204, "nbr": 8},
+        {"event": "win", "ts": "2026-09-14T10:00:03Z", "auction_id": "C", "partner": "q"},
+    ]
+    page = run(ingest(tmp_path, events), "funnel", language=language)
+    [chart] = [json.loads(one.proto.spec) for one in page.main.get("plotly_chart") if "losses_call" in one.proto.id]
+    names = {note["text"] for note in chart["layout"]["annotations"]}
+    assert {lost, declined} <= names

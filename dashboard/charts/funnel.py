@@ -1,6 +1,6 @@
 """The funnels: nested stages of one unit, and why the next stage was not reached."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import plotly.graph_objects as go
 
@@ -30,10 +30,10 @@ def stages(rows: Rows, least: Collection[str] = ()) -> go.Figure:
     )
 
 
-def losses(rows: Rows, titles: Mapping[str, str], missed: Mapping[str, str]) -> go.Figure:
-    """Losses by stage and reason in the order given; `titles` names known reasons, `missed` the stage not reached."""
+def losses(rows: Rows, titled: Callable[[Row], str | None], missed: Mapping[str, str]) -> go.Figure:
+    """Losses by stage and reason in the order given; `titled` names a known reason, `missed` the stage not reached."""
     return counts(
-        [titles.get(str(row["reason"]), readable(row["reason"])) for row in rows],
+        [titled(row) or readable(row["reason"]) for row in rows],
         [row["count"] for row in rows],
         [missed.get(row["stage"], readable(row["stage"])) for row in rows],
         colours=style.ORANGE,

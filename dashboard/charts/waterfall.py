@@ -80,7 +80,7 @@ def waterfall(bars: Sequence[Bar], reserve_ms: float, words: Mapping[str, str]) 
     _budgets(figure, lines, reserve_ms, words)
     figure.update_layout(barmode="overlay", margin={"t": 26})
     end = max([1.0, *(bar.end_ms for bar in bars), *(bar.budget_ms for bar in bars if bar.budget_ms is not None)])
-    figure.update_xaxes(range=[0, end * 1.2], ticksuffix=" ms", nticks=5)
+    figure.update_xaxes(range=[0, end * 1.2], ticksuffix=tell("shape.ms", value=""), nticks=5)
     return figure
 
 

@@ -12,7 +12,7 @@ from dashboard.escape import plain
 from dashboard.filters import Filters
 from dashboard.tables.context import equals
 from dashboard.text import scalar
-from dashboard.texts import say, tell, title
+from dashboard.texts import say, table, tell, title
 
 NOTICES = ("win", "loss", "billing", "impression", "click")
 WON = 4
@@ -51,9 +51,13 @@ def because(row: Row, wins: bool, titles: Mapping[str, str]) -> str | None:
     if row["stage"] >= WON and not wins:
         return None
     reason = str(row["reason"])
-    return (
-        tell("call_stage.loss", code=reason) if row["stage"] == WON and reason.isdigit() else titles.get(reason, reason)
-    )
+    return loss(reason) if row["stage"] == WON and reason.isdigit() else titles.get(reason, reason)
+
+
+def loss(code: str) -> str:
+    """A loss reason by its number, and by its name where the standard has one."""
+    words = table("loss_reason")
+    return tell("call_stage.loss", code=f"{code} · {words.get(code, words['other'])}")
 
 
 def call(view: View, row: Row, titles: Mapping[str, str], wins: bool) -> Row:

@@ -19,6 +19,7 @@ from dashboard.tables.compose import compose
 from dashboard.tables.context import BUCKETS, Context
 from dashboard.tables.read import found, made
 from dashboard.tables.spec import Table
+from dashboard.texts import no_bid
 from dashboard.texts import table as texts_of
 
 KEEP_S = 3_600
@@ -221,7 +222,8 @@ def outcome_texts(snapshot: Snapshot) -> Mapping[str, Row]:
 
 def nbr_texts(snapshot: Snapshot) -> Sequence[Row]:
     """Name, class, owner and remedy of each no-bid code and range."""
-    return _codes(snapshot, str(snapshot.warehouse), snapshot.id, "nbr_codes")
+    rows = _codes(snapshot, str(snapshot.warehouse), snapshot.id, "nbr_codes")
+    return [no_bid(row, row["code"]) for row in rows]
 
 
 @st.cache_resource(ttl=KEEP_S, max_entries=8, show_spinner=False)
@@ -239,6 +241,15 @@ def reason_titles(snapshot: Snapshot) -> dict[str, str]:
         str(row["code"]): f"{row['code']} · {row['name']}" for row in nbr_texts(snapshot) if row["code"] is not None
     }
     return titles | texts_of("reason") | codes
+
+
+def loss_titles(snapshot: Snapshot, funnel: str, stage: str) -> dict[str, str]:
+    """Titles of the reasons for which a stage was not reached: numbers of calls that did not win are loss reasons."""
+    titles = reason_titles(snapshot)
+    if (funnel, stage) != ("call", "won"):
+        return titles
+    words = texts_of("loss_reason")
+    return titles | {code: f"{code} · {text}" for code, text in words.items() if code.isdigit()}
 
 
 def has_stream(snapshot: Snapshot, stream: str) -> bool:

@@ -35,7 +35,7 @@ def stages(view: View, funnel: str, filters: Filters) -> None:
         lambda: charts.stages(result.rows, least),
         metrics=("funnel.of_previous",),
         n=first,
-        unit=f"{funnel}s",
+        unit=tell(f"unit.{funnel}s"),
         note=" ".join(part for part in (tell("funnel.shares"), untold.bids(told) if bid is not None else "") if part),
         empty=not first,
     )
@@ -52,10 +52,14 @@ def losses(view: View, funnel: str, filters: Filters) -> None:
         view,
         f"losses_{funnel}",
         result,
-        lambda: charts.losses(rows[:MOST_LOSSES], data.reason_titles(view.snapshot), table("missed")),
+        lambda: charts.losses(
+            rows[:MOST_LOSSES],
+            lambda row: data.loss_titles(view.snapshot, funnel, row["stage"]).get(str(row["reason"])),
+            table("missed"),
+        ),
         metrics=("losses.count",),
         n=result.total("count"),
-        unit=f"{funnel}s",
+        unit=tell(f"unit.{funnel}s"),
         note=" ".join(notes),
         absent=untold.losses(view, funnel, filters),
     )

@@ -150,6 +150,7 @@ def over_time(view: View, filters: Filters) -> None:
     before = past.series(view, "rate_limits", filters=filters, shape=shape)
     told = any(row["limited"] is not None for row in series.result.rows)
     part = told and untold.refusals(series.result)
+    rest = panel.cut(len({whose(row) for row in series.result.rows}), len(lines)) if told else ""
     timechart.show(
         view,
         filters,
@@ -164,7 +165,7 @@ def over_time(view: View, filters: Filters) -> None:
         metrics=("rate_limits.rate",),
         n=series.result.total("requests"),
         unit=tell("unit.requests"),
-        note=say("untold.refusals_part") if part else "",
+        note=" ".join(text for text in (rest, say("untold.refusals_part") if part else "") if text),
         empty=not told,
         absent=untold.refusals(series.result),
     )

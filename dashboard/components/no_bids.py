@@ -1,5 +1,7 @@
 """Why partners declined: ranges, codes, partners, time, and who can do something about it."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from dashboard.charts import no_bids as charts
@@ -11,7 +13,7 @@ from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters
-from dashboard.texts import say, tell
+from dashboard.texts import no_bid, say, tell, title
 
 MOST_ADVICE = 5
 """So many remedies are written out above their table, the commonest reasons first."""
@@ -19,6 +21,16 @@ MOST_ADVICE = 5
 LONGEST = 600
 
 BY_CLASS = Sum(("class",), ("no_bids",))
+
+RANGES = {
+    "0-17 listed": "listed",
+    "18-499 reserved": "reserved",
+    "500+ exchange-specific": "exchange",
+    "no reason given": "none",
+    "invalid code": "invalid",
+    "unknown to the log": "unknown",
+}
+"""A range as tables and files have it -> its name in the texts."""
 
 GROUP = (
     "grp",
@@ -66,14 +78,15 @@ def coded(classes: Result) -> bool:
 def ranges(view: View) -> None:
     """Codes in their ranges."""
     result = data.table(view.snapshot, "no_bids", view.filters, shape=Sum((GROUP,), ("no_bids",)))
-    rows = sorted(result.rows, key=lambda row: -row["no_bids"])
+    ordered = sorted(result.rows, key=lambda row: -row["no_bids"])
+    rows = [row | {"grp": title("code_range", RANGES.get(row["grp"], row["grp"]))} for row in ordered]
     panel.chart(
         view,
         "no_bid_groups",
         result,
         lambda: charts.groups(rows),
         n=result.total("no_bids"),
-        unit="no-bids",
+        unit=tell("unit.no_bids"),
         absent=untold.no_bids(view, view.filters),
     )
 
@@ -85,12 +98,18 @@ def reasons(view: View, filters: Filters) -> None:
         view,
         "no_bid_reasons",
         result,
-        lambda: charts.reasons(result.rows),
+        lambda: charts.reasons(named(result.rows)),
+        note=panel.cut(len(result.rows)),
         metrics=("no_bids.no_bids",),
         n=result.total("no_bids"),
-        unit="no-bids",
+        unit=tell("unit.no_bids"),
         absent=untold.no_bids(view, filters),
     )
+
+
+def named(rows: Sequence[data.Row]) -> list[data.Row]:
+    """Rows with the name of their reason in the session's language."""
+    return [no_bid(row, row["reason"]) for row in rows]
 
 
 def remedies(view: View) -> None:
@@ -105,7 +124,7 @@ def remedies(view: View) -> None:
         text = by_code.get(row["reason"]) or by_class.get(row["class"]) or {}
         rows.append(
             {
-                "reason": charts.reason_title(str(row["reason"]), row["name"]),
+                "reason": charts.reason_title(str(row["reason"]), no_bid(row, row["reason"])["name"]),
                 "class": readable(row["class"]),
                 "no_bids": row["no_bids"],
                 "share": style.ratio(row["no_bids"], total),
@@ -136,9 +155,10 @@ def by_partner(view: View) -> None:
         "no_bid_partners",
         result,
         lambda: charts.by_partner(result.rows),
+        note=panel.cut(len({row["partner"] for row in result.rows})),
         metrics=("no_bids.no_reason_share",),
         n=result.total("no_bids"),
-        unit="no-bids",
+        unit=tell("unit.no_bids"),
         absent=untold.no_bids(view, view.filters),
     )
 
@@ -163,6 +183,6 @@ def over_time(view: View, filters: Filters) -> None:
             past=past.total(view, before, "no_bids"),
         ),
         n=series.result.total("no_bids"),
-        unit="no-bids",
+        unit=tell("unit.no_bids"),
         absent=untold.no_bids(view, filters),
     )

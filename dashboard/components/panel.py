@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from dashboard.charts import style
 from dashboard.components import data, explain, grid, links
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
@@ -148,6 +149,11 @@ def download(view: View, result: Result) -> None:
 def digest_of(content: bytes) -> str:
     """A few letters that stand for a file's content."""
     return hashlib.sha256(content).hexdigest()[:10]
+
+
+def cut(rows: int, most: int = style.MOST_ROWS) -> str:
+    """Says how many rows a chart leaves out, and where they are; nothing where it has all."""
+    return say("panel.cut", shown=most, rows=rows) if rows > most else ""
 
 
 def nothing(text: str) -> None:

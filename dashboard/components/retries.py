@@ -96,7 +96,7 @@ def heatmap(view: View, filters: Filters, stream: str) -> None:
         metrics=("retries.success_rate",),
         n=result.total("retries"),
         unit=tell("unit.retries"),
-        note=f"{cut(lines)} {more}".strip(),
+        note=f"{panel.cut(lines)} {more}".strip(),
         absent="" if hidden.find(view, filters, stream) is None else hidden.text("retries", stream),
     )
 
@@ -112,7 +112,7 @@ def successes(view: View, stream: str) -> None:
         metrics=("calls.effective_success", "calls.actual_success"),
         n=result.total("judged_calls"),
         unit=tell("unit.calls"),
-        note=cut(len(result.rows)),
+        note=panel.cut(len(result.rows)),
     )
 
 
@@ -127,7 +127,7 @@ def amplification(view: View, stream: str) -> None:
         metrics=("calls.amplification",),
         n=result.total("calls_sent"),
         unit=tell("unit.calls"),
-        note=cut(len(result.rows)),
+        note=panel.cut(len(result.rows)),
     )
 
 
@@ -154,7 +154,7 @@ def amplification_time(view: View, stream: str) -> None:
         metrics=("calls.amplification",),
         n=series.result.total("calls_sent"),
         unit=tell("unit.calls"),
-        note=cut(len(names), buckets.MOST_LINES),
+        note=panel.cut(len(names), buckets.MOST_LINES),
         empty=not names,
         absent=hidden.text("amplification", stream) if hidden.find(view, view.filters, stream) is not None else "",
     )
@@ -178,7 +178,14 @@ def fate(view: View, filters: Filters, stream: str) -> None:
         metrics=("fate.calls",),
         n=result.total("calls"),
         unit=tell("unit.failed_calls"),
-        note=say("hidden.fate_part", hidden=unknown) if unknown else "",
+        note=" ".join(
+            part
+            for part in (
+                panel.cut(len({row["partner"] for row in result.rows})),
+                say("hidden.fate_part", hidden=unknown) if unknown else "",
+            )
+            if part
+        ),
         absent="" if calls else "retries.no_calls",
     )
 
@@ -200,8 +207,3 @@ def money(amounts: Mapping[str, object] | None) -> str | None:
 def of(stream: str | None) -> str:
     """SQL condition on the stream."""
     return f"stream = '{stream}'"
-
-
-def cut(lines: int, most: int = style.MOST_ROWS) -> str:
-    """Says how many lines a chart leaves out; nothing where it has all."""
-    return say("panel.cut", shown=most, rows=lines) if lines > most else ""

@@ -11,7 +11,7 @@ from dashboard.charts import whatif as charts
 from dashboard.charts.breakers import duration
 from dashboard.components import data, hidden, links, panel, tiles
 from dashboard.components.data import Result, Row
-from dashboard.components.retries import cut, money
+from dashboard.components.retries import money
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown
@@ -199,7 +199,7 @@ def partners(view: View, policy: Policy, found: Replay) -> None:
     """Amplification before and after, by partner; what the breaker stops is in the marks, not in the statement."""
     rows = sorted(found.partners, key=lambda row: (-row["attempts_saved"], row["partner"]))
     told = result(view, "partners", policy)
-    notes = [cut(len(rows)), say("whatif.no_sql") if policy.breaks else ""]
+    notes = [panel.cut(len(rows)), say("whatif.no_sql") if policy.breaks else ""]
     panel.chart(
         view,
         "whatif_partners",
