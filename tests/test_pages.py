@@ -343,7 +343,7 @@ def parts_of_lines(part: str, whole: str) -> Any:
 
     def check(rows: Rows, figure: go.Figure) -> None:
         for trace in figure.data:
-            if trace.type != "scatter":
+            if trace.type != "scatter" or trace.yaxis == "y2":
                 continue
             wanted = [row for row in rows if row["partner"] == trace.name]
             for place, column in ((1, part), (2, whole)):
