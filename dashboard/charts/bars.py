@@ -41,7 +41,8 @@ def counts(
             textangle=0,
             cliponaxis=False,
             customdata=[
-                (plotly(name), style.count(v), plotly(note)) for name, v, note in zip(names, values, notes, strict=True)
+                (plotly(name), style.count(v), plotly(note) if note else "")
+                for name, v, note in zip(names, values, notes, strict=True)
             ],
             hovertemplate="%{customdata[0]}<br>%{customdata[1]} %{customdata[2]}<extra></extra>",
         )

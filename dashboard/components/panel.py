@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from dashboard.charts import style
+from dashboard.charts import spoken, style
 from dashboard.components import data, explain, grid, links
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
@@ -54,8 +54,9 @@ def chart(
         if is_empty:
             nothing(absent or f"panel.{name}.empty")
         else:
-            alt = tell(f"panel.{name}.alt", n=n if n is None else int(n))
-            st.plotly_chart(draw(), config=config(name), alt=alt, **{"key": f"chart_{name}"} | dict(options or {}))
+            figure = draw()
+            alt = ". ".join([tell(f"panel.{name}.alt", n=n if n is None else int(n)), *spoken.figures(figure)])
+            st.plotly_chart(figure, config=config(name), alt=alt, **{"key": f"chart_{name}"} | dict(options or {}))
 
 
 def config(name: str) -> dict[str, Any]:
