@@ -83,7 +83,7 @@ def test_chart_has_a_description_and_its_sql_one_click_away(site: str, page: Pag
     page.get_by_role("button", name="Data · SQL").first.click()
     expect(page.locator("[data-testid=stPopoverBody] code", has_text="from").first).to_be_visible()
     with page.expect_download() as download:
-        page.locator("[data-testid=stPopoverBody] [data-testid=stDownloadButton] button").click()
+        page.locator("[data-testid=stPopoverBody] a", has_text="CSV").click()
     content = Path(download.value.path()).read_text(encoding="utf-8")
     assert content.startswith("funnel,position,stage,count,of_previous,of_first\ncall,1,considered,")
 
