@@ -50,10 +50,13 @@ if postbacks:
     windows.fullest(view, view.filters)
 
 st.header(tell("limits.senders"), anchor=False)
-senders.backoff(view, view.filters)
+rules = st.container()
 if postbacks:
     signatures.keys(view, view.filters)
     signatures.skews(view, view.filters)
     st.header(tell("limits.arrival"), anchor=False)
     funnels.show(view, "postback", view.filters)
     limits.postbacks_over_time(view, view.filters)
+
+with rules:  # last, for it may take seconds the first time: the rest is there to be read meanwhile
+    senders.backoff(view, view.filters)
