@@ -1,6 +1,7 @@
 """The first page: what needs attention, the headline figures, the partners."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -110,23 +111,31 @@ def exchange(view: View, filters: Filters) -> list[Tile]:
     now = data.table(view.snapshot, "figures", filters, shape=only)
     calls, tried = Trend(view, "figures", filters, only), Trend(view, "retries", filters, sums)
     row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
-    funnel = {
-        row["stage"]: row for row in data.table(view.snapshot, "funnel", filters, shape=Only("funnel = 'call'")).rows
-    }
     return [
         call_tiles.calls(row, calls),
         call_tiles.effective(row, calls),
         call_tiles.retry_success(row, data.table(view.snapshot, "retries", filters, shape=sums), tried),
         call_tiles.amplification(row, calls),
-        tiles.rate(
-            "won",
-            funnel["won"]["count"],
-            None if untold.answers(view, filters).untold else funnel["bid"]["count"],
-            metric="funnel.won_of_bids",
-            unit=tell("unit.bids"),
-            trend=Trend(view, "funnel", filters, WON).line("won", "bid"),
-        ),
+        won(view, filters),
     ]
+
+
+def won(view: View, filters: Filters) -> Tile:
+    """Won calls of those with a bid, of the partners whose answers all tell a bid from a no-bid."""
+    tellers, silent = untold.tellers(view, filters)
+    if silent:
+        filters = replace(filters, partners=tuple(tellers))
+    rows = data.table(view.snapshot, "funnel", filters, shape=Only("funnel = 'call'")).rows if tellers else []
+    count = {row["stage"]: row["count"] for row in rows}
+    return tiles.rate(
+        "won",
+        count.get("won"),
+        count.get("bid"),
+        metric="funnel.won_of_bids",
+        unit=tell("unit.bids"),
+        trend=Trend(view, "funnel", filters, WON).line("won", "bid") if tellers else None,
+        note=tell("untold.silent", n=len(silent), bids=style.short(count.get("bid"))) if silent and tellers else "",
+    )
 
 
 def partners(view: View) -> None:

@@ -35,6 +35,14 @@ def answers(view: View, filters: Filters) -> Answers:
     return Answers(sum(found.values()), untold)
 
 
+def tellers(view: View, filters: Filters) -> tuple[list[str], list[str]]:
+    """Partners whose answers all tell a bid from a no-bid in a range, and those of whom some do not."""
+    listed = ", ".join(f"'{name}'" for name in ANSWERS)
+    rows = data.table(view.snapshot, "outcomes", filters, shape=Only(f"outcome in ({listed})")).rows
+    silent = {row["partner"] for row in rows if row["outcome"] == "answered_unknown"}
+    return sorted({row["partner"] for row in rows} - silent), sorted(silent)
+
+
 def bids(told: Answers) -> str:
     """How many answers may be bids or not, in words; nothing where all are told."""
     return say("untold.bids", untold=told.untold, answers=told.all) if told.untold else ""
