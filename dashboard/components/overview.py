@@ -19,7 +19,7 @@ from dashboard.texts import say, tell, title
 
 MOST_FINDINGS = 6
 MOST_MORE = 60
-LINKED = 16
+LINKED = 14
 """Characters of the name on a finding's link: a link tells where it leads."""
 
 ICONS = {
@@ -76,7 +76,7 @@ def needs_attention(view: View) -> None:
 
 def one(view: View, finding: Finding) -> None:
     """One finding."""
-    said, link = st.columns([5, 1], vertical_alignment="center", gap="small")
+    said, link = st.columns([7, 2], vertical_alignment="center", gap="small")
     with said, st.container(gap=None):
         st.markdown(f"{ICONS[finding.kind]} {say(f'finding.{finding.text}', **finding.values)}")
         st.caption(say(f"finding.remedy_{finding.remedy or finding.kind}", **finding.values))
