@@ -57,7 +57,7 @@ def brief(text: object, limit: int) -> str:
 
 def _visible(whole: str, limit: int) -> tuple[str, bool]:
     """Enough of a text in visible characters, and whether that is all of it."""
-    head = " ".join(whole[: 4 * limit].split()) or BLANK
+    head = " ".join(whole[: 4 * limit].split()) or (BLANK if whole else "")
     letters: list[str] = []
     marks, dropped = 0, False
     for letter in head:

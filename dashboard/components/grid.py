@@ -111,7 +111,7 @@ def cell(value: object, zone: ZoneInfo) -> object:
         return "; ".join(str(part) for part in value)
     if type(value).__name__ == "Decimal":
         return float(str(value))
-    if isinstance(value, str) and not value.strip():
+    if isinstance(value, str) and value and not value.strip():
         return BLANK
     return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, default=str)
 
