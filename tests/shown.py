@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.formats.registry import native_format
 from ingest.load import Options, ingest
-from tests.loaded import Event
+from tests.loaded import Event, at, attempt, postback
 
 UNKNOWN = {"postback": ["key_id", "http_status"]}
 
@@ -49,3 +50,21 @@ def load_shown(folder: Path, events: Iterable[Event]) -> Path:
 def opened_shown(folder: Path, events: Iterable[Event]) -> Snapshot:
     """The snapshot of a warehouse that holds `events`."""
     return open_snapshot(load_shown(folder, events))
+
+
+def proxied() -> list[Event]:
+    """Calls of three partners behind proxies: two count attempts, one does not; one of them shows all of some calls."""
+    events = []
+    for number in range(40):
+        told: dict[str, Any] = {"last_only": True, "http_status": 503 if number % 4 == 0 else 200}
+        events.append(attempt(at(number), f"a{number}", "counting", attempt_count=1 + number % 3, **told))
+        events.append(attempt(at(number), f"b{number}", "silent", **told))
+    return events
+
+
+def unanswered() -> list[Event]:
+    """Postbacks without a status, half of them without a key."""
+    return [
+        postback(at(number), "k" if number % 2 else None, f"o{number // 2}", http_status=None)  # type: ignore[arg-type]
+        for number in range(20)
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,8 +14,8 @@ from dashboard.snapshot import open_snapshot
 from ingest.formats.registry import list_formats
 from ingest.load import Options, ingest
 from tests.foreign_log import guide_sample
-from tests.loaded import Event, at, attempt, postback
-from tests.shown import load_shown
+from tests.loaded import at, attempt, postback
+from tests.shown import load_shown, proxied, unanswered
 from tests.test_pages import PAGES, leave_environment, run, words
 
 __all__ = ["leave_environment"]
@@ -55,24 +54,6 @@ CLAIMS = (
 def claims(told: str) -> list[str]:
     """Which of these texts, as they begin before any value is put in, are among the words of a page."""
     return [name for name in CLAIMS if texts.tell(name, n="#").split("#")[0] in told]
-
-
-def proxied() -> list[Event]:
-    """Calls of three partners behind proxies: two count attempts, one does not; one of them shows all of some calls."""
-    events = []
-    for number in range(40):
-        told: dict[str, Any] = {"last_only": True, "http_status": 503 if number % 4 == 0 else 200}
-        events.append(attempt(at(number), f"a{number}", "counting", attempt_count=1 + number % 3, **told))
-        events.append(attempt(at(number), f"b{number}", "silent", **told))
-    return events
-
-
-def unanswered() -> list[Event]:
-    """Postbacks without a status, half of them without a key."""
-    return [
-        postback(at(number), "k" if number % 2 else None, f"o{number // 2}", http_status=None)  # type: ignore[arg-type]
-        for number in range(20)
-    ]
 
 
 @pytest.fixture(scope="module")

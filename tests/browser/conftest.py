@@ -1,6 +1,7 @@
 """Served warehouses and a browser, once a run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import warehouses
 from tests.browser.site import PATIENCE_MS, Watch, launch, served
+from tests.shown import load_shown, proxied, unanswered
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -32,9 +34,29 @@ def site(simulated_warehouse: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(warehouses.hostile(tmp_path_factory.mktemp("hostile"))) as address:
+def site_of(site: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Gives the address where a kind of warehouse is served, once a run."""
+    made = {
+        "empty": warehouses.empty,
+        "one": warehouses.one_partner,
+        "fifty": warehouses.fifty,
+        "unknown": unknown_columns,
+        "hostile": warehouses.hostile,
+    }
+    with ExitStack() as running:
+        addresses = {"default": site}
+
+        def address(kind: str) -> str:
+            if kind not in addresses:
+                addresses[kind] = running.enter_context(served(made[kind](tmp_path_factory.mktemp(kind))))
+            return addresses[kind]
+
         yield address
+
+
+def unknown_columns(folder: Path) -> Path:
+    """Calls that hide their attempts, postbacks without status or key."""
+    return load_shown(folder, [*proxied(), *unanswered()])
 
 
 @pytest.fixture
