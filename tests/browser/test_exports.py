@@ -22,10 +22,9 @@ def printed(warehouse: Path, *arguments: str) -> bytes:
 
 def opened(page: Page, title: str) -> Locator:
     """What is behind the door of the panel with this title."""
-    head = page.locator("[data-testid=stHorizontalBlock], [data-testid=stLayoutWrapper]").filter(
-        has=page.get_by_text(title, exact=True)
-    )
-    head.last.get_by_role("button", name="Data · SQL").click()
+    heading = page.get_by_role("heading", name=title, exact=True)
+    panel = heading.locator("xpath=ancestor::*[.//button[contains(., 'Data · SQL')]][1]")
+    panel.get_by_role("button", name="Data · SQL").click()
     body = page.locator("[data-testid=stPopoverBody]")
     expect(body).to_be_visible()
     return body
