@@ -117,6 +117,6 @@ def raw(view: View, auction: Auction) -> None:
         first, last = auction.span_us
         filters = Filters(auction=auction.id, frm_us=first, to_us=last + 1, zone=view.filters.zone)
         result = data.table(view.snapshot, "attempts", filters)
-        grid.show(result.rows, view.zone, key=f"raw_{panel.digest(view.snapshot.id + result.sql)}", absent=grid.ABSENT)
+        grid.show(result.rows, view.zone, key=f"raw_{panel.digest(result.sql)}", absent=grid.ABSENT)
         panel.download(view, result)
         links.command(say("auction.raw_command"), "attempts", "--auction", auction.id)

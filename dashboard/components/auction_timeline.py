@@ -74,7 +74,7 @@ def show(view: View, auction: Auction) -> None:
         grid.show(
             [attempt(row, times, titles) for row, times in zip(auction.rows, auction.times, strict=True)],
             view.zone,
-            key=f"grid_auction_attempts_{view.snapshot.id}_{panel.digest(auction.result.sql)}",
+            key=f"grid_auction_attempts_{panel.digest(auction.result.sql)}",
             columns=[*COLUMNS, "start_from"] if any(times.by_clock for times in auction.times) else COLUMNS,
             alt=tell("panel.auction_attempts.alt"),
             absent=grid.ABSENT,

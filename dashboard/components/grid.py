@@ -42,6 +42,9 @@ CHANGES = {"calls_change": "%+.1f %%", "effective_change": "%+.1f"}
 LINKS = {"open_auction", "open_order", "open_partner"}
 """Columns of addresses; a click opens one beside this page."""
 
+TELLING = ("ts", "attempt", "retry_no", "from")
+"""Columns that tell rows of equal texts apart, and stay as they are when data are added."""
+
 ABSENT = "-"
 """For columns of raw events, most of which have no value in most rows."""
 
@@ -62,10 +65,12 @@ def show(
     absent: str | None = None,
     height: int = HEIGHT,
     made: pd.DataFrame | None = None,
+    memory: str = "",
 ) -> None:
     """A table; with `on_select`, a click on a row calls it with the row's place. None reads `absent`, or unknown.
 
-    `made` is the frame of the rows that are shown, where it is at hand.
+    `made` is the frame of the rows that are shown, where it is at hand. A choice is kept under `memory`: where newer
+    data, and with them another `key`, move its row, it moves along.
     """
     shown = list(rows)[:MOST_SHOWN]
     if len(rows) > MOST_SHOWN:
@@ -81,10 +86,29 @@ def show(
     if on_select is None:
         st.dataframe(data, key=key, **options)
         return
-    chosen = st.dataframe(data, key=key, on_select="rerun", selection_mode="single-row", **options)
-    picked = chosen["selection"]["rows"]
-    if picked and picked[0] < len(shown):
+    chosen = st.dataframe(
+        data, key=key, on_select="rerun", selection_mode="single-row", selection_default=kept(memory, shown), **options
+    )
+    picked = [place for place in chosen["selection"]["rows"] if place < len(shown)]
+    st.session_state[f"chosen_{memory}"] = identity(shown[picked[0]]) if picked else None
+    if picked:
         on_select(picked[0])
+
+
+def kept(memory: str, rows: Sequence[Row]) -> Any:
+    """The selection of the row that was chosen in an earlier table of this name, wherever it stands now."""
+    chosen = st.session_state.get(f"chosen_{memory}")
+    places = [place for place, row in enumerate(rows) if identity(row) == chosen] if chosen else []
+    return {"selection": {"rows": places[:1], "columns": [], "cells": []}} if places else None
+
+
+def identity(row: Row) -> tuple[tuple[str, str], ...]:
+    """By what a row is known again in newer data: its texts, but for links, and when it was."""
+    return tuple(
+        (name, str(value))
+        for name, value in row.items()
+        if (isinstance(value, str) and name not in LINKS) or name in TELLING
+    )
 
 
 def whole(result: Result, zone: ZoneInfo) -> pd.DataFrame:

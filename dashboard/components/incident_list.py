@@ -27,8 +27,7 @@ def show(view: View, filters: Filters) -> None:
             st.markdown(f":material/do_not_disturb_on: {say('incidents.none')}")
             return
         rows = [row(one) for one in reversed(found)]
-        key = f"incidents_{view.snapshot.id}"
-        grid.show(rows, view.zone, key=key, columns=COLUMNS, alt=tell("incidents.alt"), absent=grid.ABSENT)
+        grid.show(rows, view.zone, key="incidents", columns=COLUMNS, alt=tell("incidents.alt"), absent=grid.ABSENT)
 
 
 def row(one: Incident) -> data.Row:

@@ -96,7 +96,7 @@ def dictionary(view: View) -> None:
         grid.show(
             rows,
             view.zone,
-            key=f"dictionary_{view.snapshot.id}",
+            key="dictionary",
             columns=DICTIONARY,
             alt=tell("panel.metrics.alt"),
             absent=grid.ABSENT,

@@ -167,7 +167,7 @@ def timeline(view: View, order: Order) -> None:
         grid.show(
             [told(place, row, wait, order.rows[0]) for place, (row, wait) in enumerate(pairs)],
             view.zone,
-            key=f"grid_order_timeline_{view.snapshot.id}_{panel.digest(order.result.sql)}",
+            key=f"grid_order_timeline_{panel.digest(order.result.sql)}",
             columns=[*FIRST, *(name for name in order.result.columns if name not in (*FIRST, *IDENTITY))],
             alt=tell("panel.order_timeline.alt"),
             absent=grid.ABSENT,
@@ -260,7 +260,7 @@ def raw(view: View, order: Order) -> None:
         result = data.table(
             view.snapshot, "postbacks", Filters(order=order.id, zone=view.filters.zone), shape=Only(same)
         )
-        grid.show(result.rows, view.zone, key=f"raw_{panel.digest(view.snapshot.id + result.sql)}", absent=grid.ABSENT)
+        grid.show(result.rows, view.zone, key=f"raw_{panel.digest(result.sql)}", absent=grid.ABSENT)
         panel.download(view, result)
         links.command(say("order_page.raw_command"), "postbacks", "--order", order.id)
 

@@ -118,7 +118,7 @@ def details(view: View, name: str, result: Result, *, picture: bool = False) -> 
             grid.show(
                 result.rows,
                 view.zone,
-                key=f"rows_{name}_{view.snapshot.id}",
+                key=f"rows_{name}",
                 height=DETAILS_HEIGHT,
                 made=grid.whole(result, view.zone),
             )
@@ -186,18 +186,19 @@ def table(
         if not rows:
             nothing(empty or f"panel.{name}.empty")
             return
-        key = f"grid_{name}_{view.snapshot.id}_{digest(result.sql)}"
+        key = f"grid_{name}_{digest(result.sql)}" + (f"_{view.snapshot.id}" if on_select else "")
         grid.show(
             rows,
             view.zone,
             key=key,
             columns=columns,
             on_select=on_select,
+            memory=name,
             alt=tell(f"panel.{name}.alt"),
             absent=absent,
         )
 
 
 def digest(text: str) -> str:
-    """A few letters that tell two statements apart: a selection must not outlive the rows it was made in."""
+    """A few letters that tell two statements apart: a selection must not go over to other rows."""
     return digest_of(text.encode())

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests import warehouses
 from tests.browser.site import Watch, served, settle, visit
+from tests.browser.test_causes import HEAD, ROW
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -55,12 +56,26 @@ def test_chart_has_a_description_and_its_sql_one_click_away(site: str, page: Pag
     assert content.startswith("funnel,position,stage,count,of_previous,of_first\ncall,1,considered,")
 
 
-def test_new_snapshot_appears_by_itself(tmp_path: Path, page: Page) -> None:
+def test_new_snapshot_appears_by_itself_and_leaves_what_was_chosen(tmp_path: Path, page: Page) -> None:
+    """An attempt comes that is newer than the chosen one, which then stands a row lower."""
     warehouse = warehouses.one_partner(tmp_path)
     with served(warehouse) as address:
         visit(page, address, "partner?range=All")
         expect(page.get_by_text("10:00:29").first).to_be_visible()
+        grid = page.locator("[aria-label='Table of the newest attempts']").first
+        grid.scroll_into_view_if_needed()
+        page.wait_for_timeout(800)
+        box = grid.bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + 12, box["y"] + HEAD + ROW / 2)
+        link = page.locator("[data-testid=stMain] [data-testid=stPageLink] a", has_text="on its time budget")
+        expect(link).to_contain_text("a-29")
+        settle(page)
+        seen_at = (grid.bounding_box() or box)["y"]
         later = [{"event": "attempt", "ts": "2026-09-14T11:30:00Z", "auction_id": "z", "partner": "calm"}]
         warehouses.command("ingest", warehouses.write(tmp_path / "later.jsonl", later), "--warehouse", warehouse)
-        expect(page.get_by_text("11:30:00").first).to_be_visible()
+        expect(page.get_by_text("11:30:00").first).to_be_attached()
+        settle(page)
+        expect(link).to_contain_text("a-29")
+        assert abs((grid.bounding_box() or box)["y"] - seen_at) < ROW, "what was looked at went out of sight"
         assert "range=All" in page.url
