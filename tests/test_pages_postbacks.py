@@ -44,7 +44,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
     def noted_table(rows: Rows, zone: Any, *, key: str, on_select: Any = None, **more: Any) -> None:
         show(rows, zone, key=key, on_select=on_select, **more)
         if key.startswith("grid"):
-            name = re.sub(r"^grid_(.*?)_\d{8}-.*$", r"\1", key)
+            name = re.sub(r"^grid_(.*?)_[0-9a-f]{10}(_.*)?$", r"\1", key)
             found.tables[name] = list(rows)
             if on_select is not None and name in found.picked:
                 on_select(0)

@@ -32,7 +32,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Rows]:
 
     def show(rows: Rows, zone: Any, *, key: str, on_select: Any = None, **more: Any) -> None:
         real(rows, zone, key=key, on_select=on_select, **more)
-        name = re.sub(r"^(grid|rows)_(.*?)_\d{8}-.*$", r"\2" if key.startswith("grid") else "", key)
+        name = re.sub(r"^grid_(.*?)_[0-9a-f]{10}(_.*)?$", r"\1", key) if key.startswith("grid") else ""
         found[name] = list(rows)
         if on_select is not None and name in PICKED:
             on_select(0)
