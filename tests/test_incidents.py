@@ -284,6 +284,14 @@ def test_bands_take_the_whole_height_and_keep_the_charts_own_axis() -> None:
     assert chart.layout.yaxis2.overlaying == "y"
 
 
+def test_bands_lie_behind_what_the_chart_shows_and_their_signs_before_it() -> None:
+    start, end = datetime(2026, 9, 14, 11), datetime(2026, 9, 14, 12)
+    chart = go.Figure(go.Bar(x=[start], y=[5])).update_layout(height=100)
+    drawing.add(chart, [drawing.Band("burst", start, end, [])], {"burst": "burst of 429"})
+    bars, area, sign = (trace.zorder or 0 for trace in chart.data)
+    assert area < bars <= sign
+
+
 @pytest.mark.parametrize(
     ("first", "last", "expected"),
     [

@@ -71,7 +71,8 @@ def _spans(bands: Sequence[Band], colour: str, fill: str) -> dict[str, Any]:
     y = ([0, 1, 1, 0, None] if fill else [0, 1, None]) * len(bands)
     drawn = {"fill": "toself", "fillcolor": fill, "line": {"width": 0}} if fill else {}
     line = {"line": {"color": colour, "width": 1, "dash": "dash"}}
-    return {"x": x, "y": y, "yaxis": "y2", "mode": "lines", "hoverinfo": "skip", "showlegend": False} | line | drawn
+    hidden = {"hoverinfo": "skip", "showlegend": False, "zorder": -1}
+    return {"x": x, "y": y, "yaxis": "y2", "mode": "lines"} | hidden | line | drawn
 
 
 def selectable(figure: go.Figure) -> go.Figure:
