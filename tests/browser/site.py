@@ -126,4 +126,5 @@ def settle(page: Page) -> None:
         "() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))",
         timeout=PATIENCE_MS,
     )
+    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=PATIENCE_MS)
     page.wait_for_timeout(400)
