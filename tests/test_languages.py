@@ -232,6 +232,20 @@ def test_tables_write_dates_and_decimals_as_the_language_does(speak: Any) -> Non
     assert grid.column("p50_ms", pd.Series([1.5]))["type_config"]["format"] == "localized"
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "widened"),
+    [
+        ("bids", [0.5, None], True),
+        ("bids", [0.5, 2.0], False),
+        ("bids", [1_234_567.5, None], False),
+        ("such_retries_made", [3, None], False),
+        ("bids", ["0.5", None], False),
+    ],
+)
+def test_a_narrow_column_of_numbers_has_room_for_the_word_unknown(name: str, values: list[Any], widened: bool) -> None:
+    assert (grid.column(name, pd.Series(values), "unknown")["width"] is not None) == widened
+
+
 def test_a_metric_is_explained_in_the_language(monkeypatch: pytest.MonkeyPatch, speak: Any) -> None:
     row = {"name": "calls.calls", "title": "Calls", "definition": "All.", "numerator": "", "denominator": ""}
     monkeypatch.setattr(texts, "dictionary", lambda code: {"calls.calls": {"title": "Вызовы"}} if code == "ru" else {})

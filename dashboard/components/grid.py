@@ -50,6 +50,9 @@ ABSENT = "-"
 
 MOST_SHOWN = 5_000
 HEIGHT = 420
+LETTER, PADDING = 8, 20
+"""Pixels of a letter of a cell, and around its text."""
+
 ROW = 38
 """Pixels, a little more than a row takes."""
 
@@ -76,10 +79,11 @@ def show(
     if len(rows) > MOST_SHOWN:
         st.caption(tell("grid.cut", shown=MOST_SHOWN, rows=len(rows)))
     data = frame(shown, zone, columns) if made is None else made
+    placeholder = style.unknown() if absent is None else absent
     options: dict[str, Any] = {
         "hide_index": True,
-        "column_config": {name: column(name, data[name]) for name in data.columns},
-        "placeholder": style.unknown() if absent is None else absent,
+        "column_config": {name: column(name, data[name], placeholder) for name in data.columns},
+        "placeholder": placeholder,
         "alt": alt or tell("grid.alt", rows=len(rows)),
         "height": "auto" if len(shown) * ROW < height else height,
     }
@@ -145,8 +149,24 @@ def fixed(digits: int) -> str:
     return f"%.{digits}f" if languages.current() is languages.ENGLISH else "localized"
 
 
-def column(name: str, values: "pd.Series[Any]") -> Any:
-    """How a column is written, by its name and what is in it."""
+def column(name: str, values: "pd.Series[Any]", placeholder: str = "") -> Any:
+    """How a column is written, by its name and what is in it; wide enough for the word of what is not known."""
+    written = by_name(name, values)
+    if squeezes(str(written["label"]), values, placeholder):
+        written["width"] = PADDING + LETTER * len(placeholder)
+    return written
+
+
+def squeezes(label: str, values: "pd.Series[Any]", placeholder: str) -> bool:
+    """Whether the browser, which measures heading and numbers alone, would cut the placeholder off."""
+    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
+        return False
+    longest = max(len(label), *(len(f"{value:.1f}") for value in values.dropna()), 0)
+    return bool(values.isna().any()) and longest < len(placeholder)
+
+
+def by_name(name: str, values: "pd.Series[Any]") -> Any:
+    """How a column is written, but for its width."""
     label = table("column").get(name, name.replace("_", " "))
     if name in LINKS:
         return st.column_config.LinkColumn(label, display_text=tell("links.open"), width="small")
