@@ -13,7 +13,7 @@ from dashboard.components import attention
 from dashboard.components.buckets import Series
 from dashboard.components.data import Result
 from dashboard.components.retries import verdict_note
-from dashboard.escape import LABEL_LIMIT, brief, markdown, plain, plotly
+from dashboard.escape import BLANK, LABEL_LIMIT, brief, markdown, plain, plotly
 from dashboard.texts import say
 
 NOON = datetime(2026, 9, 14, 12)
@@ -205,6 +205,11 @@ def test_the_reference_breaker_has_a_lane_of_its_own_above_the_reported() -> Non
     ]
     figure = breakers.timeline(rows, NOON, HOURS[1], {})
     assert list(figure.layout.yaxis.ticktext) == ["expected · a", "a · n1", "b · n1"]
+
+
+def test_a_lane_of_names_that_are_only_spaces_can_be_seen() -> None:
+    figure = breakers.timeline([interval("open", NOON, None) | {"partner": " ", "node": "  "}], NOON, HOURS[1], {})
+    assert list(figure.layout.yaxis.ticktext) == [f"{BLANK} · {BLANK}"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dashboard import languages
 from dashboard.charts import style
 from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import dates, pattern
-from dashboard.escape import plotly
+from dashboard.escape import plain, plotly
 from dashboard.texts import tell
 
 STATES = {
@@ -111,8 +111,8 @@ def lane_name(lane: Lane) -> str:
     """partner · node, or the partner alone where no node is told; the lane of the reference says so."""
     partner, kind, node = lane
     if kind == "expected":
-        return tell("chart.expected", partner=partner)
-    return f"{partner} · {node}" if node else partner
+        return tell("chart.expected", partner=plain(partner))
+    return f"{plain(partner)} · {plain(node)}" if node else plain(partner)
 
 
 def duration(seconds: float) -> str:
