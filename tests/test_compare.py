@@ -64,8 +64,8 @@ def test_where_there_is_no_earlier_data_that_is_said(warehouse: Path) -> None:
     assert any("the data begin at 2026-09-14 11:00:00" in text for text in told)
     assert "unknown before" in told
     told = captions(run(warehouse, "overview", range="All"))
-    assert any("this range has no begin" in text for text in told)
-    assert not any("before" in text for text in told if "begin" not in text)
+    assert any("this range has no start" in text for text in told)
+    assert not any("before" in text for text in told if "Nothing to compare" not in text)
 
 
 @pytest.mark.parametrize("asked", ["nothing", "ничем", "off"])

@@ -174,7 +174,7 @@ def test_a_flag_is_kept_with_its_evidence_and_cleared_when_none_comes(
 
 def test_a_missed_opening_is_a_sentence_that_leads_to_its_attempts(run: Any, shown: dict[str, Rows]) -> None:
     test = run("breakers", [*outage(node="n1"), change(5, "half_open", "closed", "n1")])
-    sentence = "**p** should have opened at 2026-09-14 11:00:19, did not: 5 attempts wasted."
+    sentence = "**p** should have opened at 2026-09-14 11:00:19 and did not: 5 attempts wasted."
     assert sentence in said(test)
     assert "gap_attempts" not in shown
     test.main.button[0].click().run()
