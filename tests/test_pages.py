@@ -107,6 +107,8 @@ def test_no_data_is_not_called_healthy(empty: Path) -> None:
     said = " ".join(words(run(empty, "overview")))
     assert "Unknown: the warehouse holds no events yet" in said
     assert "Nothing. No" not in said
+    assert "Needs attention (0)" not in said
+    assert "healthy" not in " ".join(words(run(empty, "limits")))
 
 
 def test_nothing_to_attend_to_is_said(calm: Path) -> None:

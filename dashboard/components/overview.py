@@ -53,11 +53,16 @@ def needs_attention(view: View) -> None:
         ((view.end_us or 0) - (view.start_us or 0)) / DAY,
     )
     with st.container(border=True):
-        panel.title("findings", say("finding.title", n=len(found)), say("finding.about"))
+        calm, unknown = untold.attention(view)
+        nothing_known = view.end_us is None or not (found or calm)
+        panel.title(
+            "findings",
+            say("finding.title_unknown") if nothing_known else say("finding.title", n=len(found)),
+            say("finding.about"),
+        )
         if view.end_us is None:
             st.markdown(say("finding.no_data"))
             return
-        calm, unknown = untold.attention(view)
         if not found:
             icon = "help" if unknown else "check_circle"
             told = [say("finding.none" if calm else "finding.none_known"), *calm]
@@ -134,8 +139,17 @@ def won(view: View, filters: Filters) -> Tile:
         metric="funnel.won_of_bids",
         unit=tell("unit.bids"),
         trend=Trend(view, "funnel", filters, WON).line("won", "bid") if tellers else None,
-        note=tell("untold.silent", n=len(silent), bids=style.short(count.get("bid"))) if silent and tellers else "",
+        note=silence(len(silent), count.get("bid") if tellers else None),
     )
+
+
+def silence(partners: int, bids: int | None) -> str:
+    """What stands below won of bids where answers of so many partners do not tell bids: which bids were counted."""
+    if not partners:
+        return ""
+    if bids is None:
+        return tell("whatif.not_told")
+    return tell("untold.silent", n=partners, bids=style.short(bids))
 
 
 def partners(view: View) -> None:

@@ -58,10 +58,11 @@ def verdicts(view: View, filters: Filters) -> None:
 
 
 def absent(view: View, filters: Filters, rows: Sequence[Row]) -> str:
-    """Which text stands where nothing tells a time to wait: 429s without one are not "nobody was refused"."""
+    """Which text stands where nothing tells a time to wait: neither 429s without one nor no requests are health."""
     if any(row["limited"] for row in rows):
         return "throttles.not_told"
-    return untold.refusals(data.table(view.snapshot, "rate_limits", filters))
+    limits = data.table(view.snapshot, "rate_limits", filters)
+    return untold.refusals(limits) if limits.rows else "panel.limit_rates.empty"
 
 
 def delays(view: View, filters: Filters) -> None:
