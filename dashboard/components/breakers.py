@@ -48,6 +48,7 @@ def figures(view: View, filters: Filters) -> list[Tile]:
     result = data.table(view.snapshot, "breaker_nodes", filters)
     known = bool(result.rows)
     opens, blocked = result.total("opens"), result.total("blocked")
+    time_open = style.ratio(sum(row["open_s"] for row in result.rows), sum(row["known_s"] for row in result.rows))
     lanes, unit = len(result.rows), tell("unit.lanes")
     return [
         open_now(view, filters),
@@ -59,15 +60,13 @@ def figures(view: View, filters: Filters) -> list[Tile]:
             unit=unit,
             amount=Amount("count", opens if known else None),
         ),
-        replace(
-            tiles.rate(
-                "time_open",
-                sum(row["open_s"] for row in result.rows),
-                sum(row["known_s"] for row in result.rows),
-                metric="breakers.time_open",
-            ),
+        Tile(
+            "time_open",
+            style.percent(time_open),
+            metric="breakers.time_open",
             n=lanes,
             unit=unit,
+            amount=Amount("share", time_open),
         ),
         tiles.rate(
             "probe_success",
