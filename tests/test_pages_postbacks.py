@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard import texts
 from dashboard.charts import orders, senders, throttles, windows
 from dashboard.components import grid, panel
+from dashboard.components import orders as ledger
 from dashboard.components import senders as sender_words
 from tests.conftest import REPOSITORY
 from tests.loaded import Event, attempt, load, postback
@@ -105,10 +106,16 @@ def test_lost_conversions_are_named_first(run: Any, shown: Shown) -> None:
         "t", "sale", "gone", "k", 2, "EUR 12.5",
     ]  # fmt: skip
     assert row["last_outcome"] == texts.title("postback", "server_error")
-    assert tiles(test)["Lost conversions"] == "1 | 25.0 % of 4"
+    assert tiles(test)["Lost conversions"] == "1 | 25.0 % of 4, pending: 1"
     assert tiles(test)["Orders with a fault"] == "1 | 20.0 % of 5"
     first, second = shown.tables["order_postbacks"]
     assert (first["pause_s"], second["pause_s"], second["told_s"]) == (None, 4, 10)
+
+
+@pytest.mark.parametrize(("pending", "compared"), [(0, 2), (1, None)])
+def test_lost_conversions_do_not_seem_to_fall_while_more_may_be_lost_yet(pending: int, compared: int | None) -> None:
+    tile = ledger.lost_so_far(ledger.counted("lost", 2, 4, "orders.lost", "orders settled"), pending)
+    assert (tile.value, tile.amount and tile.amount.value) == ("2", compared)
 
 
 def test_the_ledger_lists_what_is_asked_for(run: Any, shown: Shown) -> None:

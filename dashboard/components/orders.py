@@ -1,6 +1,7 @@
 """Whether conversions arrive once and only once: the ledger of orders, the lost ones by name, and the faults."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
@@ -54,11 +55,19 @@ def headline(view: View, filters: Filters) -> list[Tile]:
     faulty = data.table(view.snapshot, "order_faults", filters, shape=FAULTY)
     judged = whole - found.get(UNKNOWN, 0) if carries(view)["faults"] else 0
     faults = faulty.total("orders")
-    lost = None if found.get(UNKNOWN) else found.get(LOST, 0)
+    lost, pending = None if found.get(UNKNOWN) else found.get(LOST, 0), found.get("pending", 0)
     return [
-        counted("lost", lost, whole - found.get("pending", 0), "orders.lost", tell("unit.settled")),
+        lost_so_far(counted("lost", lost, whole - pending, "orders.lost", tell("unit.settled")), pending),
         counted("faulty", faults, whole if faults > judged else judged, "order_faults.orders", tell("unit.orders")),
     ]
+
+
+def lost_so_far(tile: Tile, pending: int) -> Tile:
+    """While orders are pending more may be lost yet: they are told, and no fall since an earlier period is."""
+    if not pending or not tile.note:
+        return tile
+    note = f"{tile.note}, {tell('tile.pending', n=pending)}"
+    return replace(tile, note=note, amount=Amount("count", None, events=True))
 
 
 def carries(view: View) -> Row:
