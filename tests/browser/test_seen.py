@@ -26,6 +26,14 @@ FOREIGN = (
 )
 """Links and pictures that lead elsewhere, or run something."""
 
+CUT = (
+    "() => [...document.querySelectorAll('[data-testid=stMetricLabel] p, [data-testid=stMetricDelta] p')]"
+    ".filter(text => getComputedStyle(text).overflow === 'hidden' && text.scrollWidth > text.clientWidth"
+    " || text.getBoundingClientRect().right > text.closest('[data-testid=stMetric]').getBoundingClientRect().right)"
+    ".map(text => text.innerText)"
+)
+"""Names of figures, and what is said of them, of which a part is not seen."""
+
 BACKGROUND = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 SAID = {
     "default": "Newest event 2026",
@@ -68,6 +76,7 @@ def check(page: Page, watch: Watch, target: Path) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
     assert page.evaluate(WIDER_THAN_SCREEN) <= 0
     assert page.evaluate(FOREIGN) == []
+    assert page.evaluate(CUT) == []
     assert page.locator(".katex").count() == 0
     assert watch.errors == []
     assert watch.strangers == []
