@@ -674,7 +674,7 @@ class TestPage:
 
     def test_the_estimate_stands_apart_under_its_name(self, worked: Snapshot) -> None:
         test = run(worked.warehouse, "whatif")
-        assert any("Estimate" in head.value for head in test.subheader)
+        assert any("Estimate" in head.value for head in [*test.header, *test.subheader])
         assert [label for label in tiles(test) if "estimate" in label] == [
             "Retries added (estimate)",
             "Successes (estimate)",
