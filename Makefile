@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Any of Python 3.11 to 3.14; choose one with `make demo PYTHON=python3.13`.
 PYTHON :=
 PYTHONS := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # More arguments for the command behind a target: `make demo ARGS="--no-serve"`, `make test ARGS="-k funnel"`.
 ARGS :=
 

@@ -10,6 +10,12 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first: the quick ones fill the end, where one process would wait for the other."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def find_chromium() -> str | None:
     """Path of an installed Chromium, or None."""
     return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
