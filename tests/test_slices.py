@@ -39,6 +39,7 @@ def test_slices_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(slices, "SLICE_ROWS", 700)
     monkeypatch.setattr(slices, "APART_ROWS", 300)
     monkeypatch.setattr(parts, "DAY_ROWS", 1000)
+    monkeypatch.setattr(parts, "REWRITTEN_ROWS", 200)
     sliced = loaded(tmp_path / "logs", tmp_path / "sliced")
     assert whole.query("select count(*) from attempts")[0][0] > 4 * 700
     for relation in STORED:

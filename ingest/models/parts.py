@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ HOURS_APART = 3
 
 #: Rows of a day up to which it may be one part that a load writes anew whole; a larger day is rewritten by hours.
 DAY_ROWS = 50_000
+
+#: Old rows that are written anew at once: what that holds in memory goes with them.
+REWRITTEN_ROWS = 400_000
 
 #: Instants that enclose every row's: of parts that are not bounded in time.
 EVER = (0, 2**62)
@@ -96,6 +99,24 @@ def spanned_by(hours: set[int], parts: Sequence[Part]) -> tuple[set[int], list[P
     return hours, found
 
 
+def _in_turn(units: dict[int, int], replaced: Sequence[Part]) -> Iterator[tuple[dict[int, int], list[Part]]]:
+    """The units and the parts that they replace, in turns of about `REWRITTEN_ROWS` old rows.
+
+    One id that stands in the rows of every hour has a whole history written anew, by a load of one line.
+    """
+    if len(units) == 1 or sum(part.rows for part in replaced) <= REWRITTEN_ROWS:
+        yield units, list(replaced)
+        return
+    waiting, some, rows = sorted(units.items()), dict[int, int](), 0
+    for place, (unit, span) in enumerate(waiting):
+        some[unit] = span
+        rows += sum(part.rows for part in replaced if unit <= part.unit_us < unit + span)
+        if rows >= REWRITTEN_ROWS or place == len(waiting) - 1:
+            first, end = min(some), unit + span
+            yield some, [part for part in replaced if part.unit_us < end and part.unit_us + part.span_us > first]
+            some, rows = {}, 0
+
+
 class Parts:
     """The parts of a warehouse as a load leaves them: those of the last snapshot less the rewritten, plus the new.
 
@@ -164,11 +185,10 @@ class Parts:
         if self.frozen_us:
             fresh = f"select * from ({fresh}) where {hour} >= {self.frozen_us}"
         units, replaced = self._plan(relation, hours, by_day)
-        old = ""
-        if replaced:
-            old = f"select * from {scan(self.root, replaced)} as old where {keep} union all by name "
         self.set_aside(relation, replaced)
-        self._copy(relation, units, f"{old}select * from ({fresh})", hour)
+        for some, parts in _in_turn(units, replaced):
+            old = f"select * from {scan(self.root, parts)} as old where {keep} union all by name " if parts else ""
+            self._copy(relation, some, f"{old}select * from ({fresh})", hour, alone=len(units) == 1)
 
     def set_aside(self, relation: str, replaced: Iterable[Part]) -> None:
         """Let `replaced` be no parts of `relation` any more; their files stay."""
@@ -207,10 +227,11 @@ class Parts:
                 replaced += gone
         return units, replaced
 
-    def _copy(self, relation: str, units: dict[int, int], rows: str, hour: str) -> None:
+    def _copy(self, relation: str, units: dict[int, int], rows: str, hour: str, *, alone: bool) -> None:
+        """Write those of the `rows` that lie in the units, `alone` where they all do."""
         target = self.root / "models" / relation
         order = ORDER.get(relation, "all")
-        if len(units) == 1:
+        if alone:
             ((unit, span),) = units.items()
             target.mkdir(parents=True, exist_ok=True)
             path = target / f"{unit // HOUR_US}-{self.generation}.parquet"

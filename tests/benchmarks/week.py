@@ -20,7 +20,10 @@ START = datetime(2026, 9, 14, tzinfo=UTC)
 PER_AUCTION = 7.5
 GROUPS = "abcd"
 _TIME = re.compile(rb'(?<=")2026-09-14T(1[0-9]|2[0-3])(?=:)')
-_ID = re.compile(rb'(?<=")(?=[0-9a-f]{7,}-[0-9a-f]{8}|ord-|idem-|s[0-9a-f]{10}"|c[0-9a-f]{12}")')
+_ID = re.compile(
+    rb'(?<="auction_id":")(?![0-9a-f]{7,}-)'
+    rb'|(?<=")(?=[0-9a-f]{7,}-[0-9a-f]{8}|ord-|idem-|s[0-9a-f]{10}"|c[0-9a-f]{12}")'
+)
 _CONVERSION = re.compile(rb'(?<="conversion_id":)(?=[0-9])')
 _KEY = re.compile(rb'(?<="key_id":")')
 #: Seconds that are part of what was signed; a copy's would be days off.
