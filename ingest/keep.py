@@ -19,7 +19,7 @@ import duckdb
 from ingest.facts.columns import COLUMNS
 from ingest.facts.store import order_of
 from ingest.models.parts import Part, Parts, quote, scan
-from ingest.models.relations import CUBES, DAY_US, FACTS, HOURLY, KEYED, STATES, Keyed
+from ingest.models.relations import CUBES, DAY_US, FACTS, HOURLY, JOINED, KEYED, PIECES, STATES, WINDOWS, Keyed
 from ingest.report import FileReport
 from ingest.rows.masking import cut
 from ingest.settings import Settings
@@ -27,11 +27,11 @@ from ingest.settings import Settings
 #: Facts that go with age.
 AGING = tuple(relation for relation in FACTS if relation != "breaker_events")
 #: Models with a row an event, which go with the facts.
-PER_EVENT = (*(relation for keyed in KEYED for relation in keyed.stored), "repeats")
+PER_EVENT = (*(relation for keyed in KEYED for relation in keyed.stored), *JOINED, *WINDOWS, "repeats")
 #: States stay: the next hour goes on from them, and 429s, which are few, have no roll-up.
 HISTORY = tuple(relation for relation in STATES if relation not in PER_EVENT)
 #: Models that stay, and that cannot be made anew before the horizon.
-ROLL_UPS = (*HOURLY, *HISTORY, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")))
+ROLL_UPS = (*HOURLY, *PIECES, *HISTORY, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")))
 
 #: How far ahead of the clock an event may lie and still count as the newest: one wrong clock drops no data.
 AHEAD_US = DAY_US

@@ -32,6 +32,7 @@ COUNTED: dict[str, tuple[str, str | None]] = {
     "rescues": ("wins", None),
     "notices": ("deliveries", "select {hour:us} from deliveries"),
     "auctions": ("auctions", "select {hour:us} from auction_stages"),
+    "converted": ("auctions", "select {hour:us} from converted"),
     "postbacks": ("postbacks", "select {hour:us} from postback_results"),
     "audit": ("checked", None),
     "chains": ("retries", None),

@@ -456,12 +456,19 @@ def test_breakers_remember_every_state(tmp_path: Path) -> None:
 # Layouts
 
 
-#: Columns that came with the third layout.
+#: Columns that came with the third and fourth layouts.
 CAME_LATE = {
     "attempts": ("attempt_count", "last_only"),
     "minute_calls": ("hidden", "uncounted", "undecided"),
     "hour_calls": ("hidden", "uncounted", "undecided"),
+    "minute_postbacks": ("first_us",),
+    "hour_postbacks": ("first_us",),
 }
+#: Relations that came with the fourth.
+FOURTH = (
+    "auction_clicks", "order_clicks", "faulty_orders", "converted", "minute_converted", "hour_converted",
+    "breaker_pieces", "window_pieces",
+)  # fmt: skip
 
 
 def made_old(warehouse: Path, layout: int) -> None:
@@ -472,6 +479,7 @@ def made_old(warehouse: Path, layout: int) -> None:
         con.execute("update meta set value = ? where key = 'schema_version'", [str(layout)])
         known_plainly(con)
         con.execute("alter table known drop column scheme; alter table known drop column chain")
+        con.execute("delete from files where relation in (select unnest(?))", [list(FOURTH)])
         files = con.execute("select relation, path from files where rows > 0").fetchall()
     for relation, name in files:
         if relation in CAME_LATE:

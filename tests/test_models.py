@@ -14,7 +14,18 @@ import pytest
 from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.facts.columns import COLUMNS
 from ingest.load import engine, ingest
-from ingest.models.relations import CUBES, EXCHANGE, FACTS, HOURLY, KEYED, WHOLE, model_sql
+from ingest.models.relations import (
+    CUBES,
+    EXCHANGE,
+    FACTS,
+    HOURLY,
+    JOINED,
+    KEYED,
+    PIECES,
+    WHOLE,
+    WINDOWS,
+    model_sql,
+)
 from ingest.simulate import simulate
 
 FILES = sorted(path.name for path in files("ingest.models").iterdir() if path.name.endswith(".sql"))
@@ -283,6 +294,12 @@ KEYS: dict[str, str | None] = {
     "key_reuses": "key_id? idempotency_key",
     "chain_steps": None,
     "chain_ends": "auction_id partner call_us",
+    "auction_clicks": "auction_id click_id",
+    "order_clicks": "tenant? event_type? external_order_id click_id",
+    "faulty_orders": "tenant? event_type? external_order_id",
+    "converted": "auction_id",
+    "breaker_pieces": "hour_us partner node? from_us",
+    "window_pieces": "hour_us key key_id? endpoint? own_length? window_us",
 }
 #: Key of every cube, behind its bucket.
 CUBE_KEYS = {
@@ -292,6 +309,7 @@ CUBE_KEYS = {
     "rescues": "partner trigger retry_no currency?",
     "notices": "kind partner? currency?",
     "auctions": "stage",
+    "converted": "",
     "postbacks": "key_id? endpoint? outcome stage reason?",
     "audit": "stream partner? rule severity",
     "chains": "partner trigger trigger_bit before_bits retry_no feasible? unfit_before currency?",
@@ -301,6 +319,9 @@ STORED_MODELS = [
     *(relation for keyed in KEYED for relation in keyed.stored),
     *HOURLY,
     *WHOLE,
+    *PIECES,
+    *WINDOWS,
+    *JOINED,
     *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")),
 ]
 
@@ -308,7 +329,7 @@ STORED_MODELS = [
 def key_of(relation: str) -> str | None:
     """The key columns of a stored relation; a cube's begin with its bucket."""
     grain, _, cube = relation.partition("_")
-    return KEYS[relation] if relation in KEYS else f"{grain}_us {CUBE_KEYS[cube]}"
+    return KEYS[relation] if relation in KEYS else f"{grain}_us {CUBE_KEYS[cube]}".strip()
 
 
 @pytest.fixture(scope="module")
@@ -351,12 +372,16 @@ def test_the_key_is_unique_and_not_null(simulated: Snapshot, relation: str) -> N
     assert simulated.query(f"select count(*) from {relation} where {holes}") == [(0,)]
 
 
+#: Columns of cubes that are no sums.
+ADDED = {"last_success_us": "max", "first_us": "min"}
+
+
 @pytest.mark.parametrize("cube", CUBES, ids=lambda cube: cube.name)
 def test_hours_are_the_sums_of_their_minutes(simulated: Snapshot, cube: Any) -> None:
     columns = [row[0] for row in simulated.query(f"describe hour_{cube.name}")]
     dims = (key_of(f"hour_{cube.name}") or "").replace("?", "").split()
     sums = [column for column in columns if column not in dims]
-    chosen = ", ".join(f"max({name})" if name == "last_success_us" else f"sum({name})" for name in sums)
+    chosen = ", ".join(f"{ADDED.get(name, 'sum')}({name})" for name in sums)
     minutes = ", ".join(["minute_us // 3600000000 * 3600000000", *dims[1:], chosen])
     by = ", ".join(str(place) for place in range(1, len(dims) + 1))
     summed = f"select {minutes} from minute_{cube.name} group by {by}"
@@ -410,6 +435,18 @@ def test_hours_are_the_sums_of_their_minutes(simulated: Snapshot, cube: Any) -> 
             "select count(*) from (select auction_id from attempts union select auction_id from auctions)",
         ),
         ("select sum(postbacks) from minute_postbacks", "select count(*) from postbacks"),
+        ("select min(first_us) from hour_postbacks", "select min(epoch_us(ts)) from postbacks"),
+        ("select sum(requests) from window_pieces", "select count(*) from postbacks"),
+        (
+            "select sum(attempts + blocked) from breaker_pieces",
+            "select count(*) from attempts where outcome <> 'not_sent_limit'"
+            " and partner in (select partner from breaker_states)",
+        ),
+        (
+            "select sum(auctions) from minute_converted",
+            "select count(distinct auction_id) from deliveries where kind = 'click' and orphan = 0 and click_id in"
+            " (select click_id from postbacks where outcome = 'accepted')",
+        ),
         (
             "select count(*) from orders",
             "select count(*) from (select distinct coalesce(tenant, key_id), event_type, external_order_id"

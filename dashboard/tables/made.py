@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot
 from dashboard.tables.context import DAY, Context, texts
-from dashboard.tables.ranges import CUBES, HOUR, hull, within
+from dashboard.tables.ranges import CUBES, HOUR, cube_sql, hull, split, within
 
 
 def _number(value: int | None) -> str:
@@ -23,6 +23,25 @@ def _asked(context: Context) -> str:
 def _asked_partners(context: Context) -> str:
     listed = ", ".join(f"({texts((partner,))})" for partner in context.filters.partners)
     return f"select * from (values {listed}) as listed (partner)" if listed else "select '' as partner where false"
+
+
+def _breaker_counts(context: Context) -> str:
+    """Attempts within the range by the state that their node had entered last, at `from_us`."""
+    cut = split(context.span)
+    pieces = context.source("breaker_pieces", hull(cut.hours))
+    text = f"select * exclude (hour_us)\nfrom {pieces}\nwhere {within('hour_us', cut.hours)}"
+    rest = cut.minutes + cut.rest
+    if not rest:
+        return text
+    attempts = context.source("main.attempts", hull(rest))
+    return (
+        f"{text}\nunion all by name\n"
+        "select\n    partner,\n    node,\n    x_us(ts) as from_us,\n"
+        "    (grp <> 'not_sent')::bigint as attempts,\n    (grp = 'failure')::bigint as failures,\n"
+        "    (outcome = 'not_sent_breaker')::bigint as blocked,\n    (grp = 'answered')::bigint as answered,\n"
+        "    (grp = 'cancelled')::bigint as cancelled\n"
+        f"from {attempts}\ninner join outcomes using (outcome)\nwhere {within('ts', rest)}"
+    )
 
 
 def _asked_loads(context: Context) -> str:
@@ -109,27 +128,37 @@ def _depths(context: Context) -> str:
         return context.at(calls)
     if context.filters.partners:
         auctions = "select stage, 1 as auctions from kept_auctions"
+        converted = "select 1 as auctions from kept_converted"
     else:
         auctions = "select stage, auctions from range_auctions"
+        converted = "select auctions from range_converted"
     return (
         "-- how deep each call, auction and postback of the range got, and why no further\n"
         f"{context.at(calls)}\nunion all\n"
         f"select 'auction', stage, null, auctions from ({auctions})\nunion all\n"
         "-- a converted auction is a clicked one that got one stage further\n"
-        "select 'auction', moved.depth, null, moved.step * count(*)\n"
-        "from kept_auctions, (values (5, -1), (6, 1)) as moved (depth, step)\n"
-        "where kept_auctions.stage = 5 and kept_auctions.auction_id in (from converted_auctions)\n"
-        "group by moved.depth, moved.step\nunion all\n"
+        "select 'auction', moved.depth, null, moved.step * auctions\n"
+        f"from ({converted}), (values (5, -1), (6, 1)) as moved (depth, step)\nunion all\n"
         "select 'postback', stage, reason, postbacks from range_postbacks"
     )
 
 
 def _kept_auctions(context: Context) -> str:
-    conditions = [within("us", (context.span,))]
-    if context.filters.partners:
-        conditions.append(f"auction_id in (select auction_id from calls where {context.partners('partner')})")
-    source = context.source("auction_stages", hull((context.span,)))
-    return f"select auction_id, stage\nfrom {source}\nwhere " + "\nand ".join(conditions)
+    return _auctions("auction_stages", "stage", context)
+
+
+def _kept_converted(context: Context) -> str:
+    return _auctions("converted", "auction_id", context)
+
+
+def _auctions(relation: str, column: str, context: Context) -> str:
+    """Auctions of the range that had a call to an asked partner."""
+    conditions = [
+        within("us", (context.span,)),
+        f"auction_id in (select auction_id from calls where {context.partners('partner')})",
+    ]
+    source = context.source(relation, hull((context.span,)))
+    return f"select {column}\nfrom {source}\nwhere " + "\nand ".join(conditions)
 
 
 def _settings_in_force(context: Context) -> str:
@@ -191,8 +220,9 @@ def _first_attempt(context: Context, lo: int, hi: int) -> str:
 
 
 def _first_postback(context: Context, lo: int, hi: int) -> str:
-    postbacks = context.source("postbacks", hull(((lo, hi),)))
-    return f"select x_us(ts) as us from {postbacks} where {within('ts', ((lo, hi),))}"
+    cube = CUBES["postbacks"]
+    counted = cube_sql(cube, (lo, hi), context.snapshot.models[cube.model], context.source)
+    return f"select min(first_us) as us from (\n{counted}\n)"
 
 
 def _range(name: str) -> Callable[[Context], str]:
@@ -208,11 +238,13 @@ MADE: dict[str, Callable[[Context], str]] = {
     "audit_auction_rows": _audit_auction_rows,
     "audit_call_rows": _audit_call_rows,
     "audit_limited": _audit_limited,
+    "breaker_counts": _breaker_counts,
     "depths": _depths,
     "flag_rescues": _flag_rescues,
     "flag_retries": _flag_retries,
     "flag_spans": _flag_spans,
     "kept_auctions": _kept_auctions,
+    "kept_converted": _kept_converted,
     "moments": _moments,
     "postback_rows": _postback_rows,
     "retry_rows": _retry_rows,

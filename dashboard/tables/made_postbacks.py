@@ -13,15 +13,6 @@ SECOND = 1_000_000
 LAST_US = 4_133_980_800_000_000
 """2101-01-01: no event lies later."""
 
-WINDOW_KEY = """case
-    when
-        client_hash is not null
-        and (contains(endpoint, 'exchange') or contains(endpoint, '/r/') or contains(endpoint, '/p/'))
-        then client_hash
-    else key_id
-end as key"""
-"""Whom a fixed window counts: limits of exchange, /r/ and /p/ are per client, others per key."""
-
 
 def _orders(context: Context) -> str:
     return _of_span(context, "orders", "call_us", "partner")
@@ -58,25 +49,25 @@ def _of_span(context: Context, relation: str, column: str, partner: str, *more: 
 
 
 def _window_requests(context: Context) -> str:
-    """Every postback that may lie in a window that begins within the range, whosever it is: windows are whole."""
+    """Counts of all requests that may lie in a window that begins within the range, whosever they are."""
     lo, hi = context.span
     until = None if hi is None else min(hi + _widest(context.snapshot) * SECOND, LAST_US)
-    source = context.source("postbacks", hull(((lo, until),)))
+    source = context.source("window_pieces", hull(((lo, until),)))
     mine = f"{context.partners('key_id')} as mine"
-    return f"select *, {WINDOW_KEY}, {mine}\nfrom {source}\nwhere {within('ts', ((lo, until),))}"
+    return f"select *, {mine}\nfrom {source}\nwhere {within('window_us', ((lo, until),))}"
 
 
 def _window_widths(context: Context) -> str:
     """The largest window that any request of a key and endpoint ever named; asked for only where one names none."""
     return (
-        f"select {WINDOW_KEY}, endpoint, max(window_s) as window_s\nfrom postbacks\n"
-        "where window_s > 0 and exists (from window_requests where window_s is null or window_s <= 0)\ngroup by all"
+        "select key, endpoint, max(own_length) as window_s\nfrom window_pieces\n"
+        "where own_length is not null and exists (from window_requests where own_length is null)\ngroup by all"
     )
 
 
 def _widest(snapshot: Snapshot) -> int:
     """Seconds of the longest window of the data; 60 where a shorter one or none is logged."""
-    [(logged,)] = snapshot.query("select max(window_s) from postbacks where window_s > 60")
+    [(logged,)] = snapshot.query("select max(own_length) from window_pieces where own_length > 60")
     return 60 if logged is None else int(logged)
 
 

@@ -49,6 +49,7 @@ CUBES = {
         Cube("rescues", (("deliveries", "call_us"),), near=False),
         Cube("notices", (("deliveries", "us"),)),
         Cube("auctions", (("auction_stages", "us"),), partner=""),
+        Cube("converted", (("converted", "us"),), partner=""),
         Cube("postbacks", (("postback_results", "us"),), partner="key_id"),
         Cube("audit", (("calls", "call_us"), ("orders", "call_us"), ("repeats", "us"))),
         Cube("chains", (("chain_steps", "call_us"),)),

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from ingest.facts.columns import COLUMNS
+from ingest.models.joined import Joined
 from ingest.models.parts import Parts, quote_name, scan
-from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, Cube, Keyed, model_sql
+from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, WINDOWS, Cube, Keyed, model_sql
+from ingest.models.reported import Reported
 from ingest.models.slices import Slices
 from ingest.settings import Settings
 from ingest.states import States
@@ -16,38 +18,11 @@ from ingest.states import States
 #: Facts from which on a keyed pass goes by slices, and writes its rows beside the old ones instead of among them.
 LARGE_ROWS = 100_000
 
+#: What the model of the windows reads of postbacks: a column of which has a name that not every engine takes.
+WINDOW_POSTBACKS = 'select ts, key_id, client_hash, endpoint, window_s, "limit" as allowed, outcome'
+
 #: The hour of a fact.
 _HOUR = f"epoch_us(ts) // {HOUR_US} * {HOUR_US}"
-
-#: Spans (from, to] in which the reported state of a node became another one for rule R7: open, not open, unknown.
-_CHANGED = """
-with old_states as (
-    select partner, coalesce(node, '') as node_key, us, state from {old}
-    qualify row_number() over (partition by partner, node, us order by place desc) = 1
-),
-new_states as (
-    select partner, coalesce(node, '') as node_key, us, state from breaker_states
-    qualify row_number() over (partition by partner, node, us order by place desc) = 1
-),
-points as (
-    select partner, node_key, us from old_states union select partner, node_key, us from new_states
-),
-spans as (
-    select
-        *,
-        coalesce(lead(us) over (partition by partner, node_key order by us), 9223372036854775807) as to_us
-    from points
-)
-select spans.partner, spans.node_key, spans.us as from_us, spans.to_us
-from spans
-asof left join old_states
-    on spans.partner = old_states.partner and spans.node_key = old_states.node_key and spans.us >= old_states.us
-asof left join new_states
-    on spans.partner = new_states.partner and spans.node_key = new_states.node_key and spans.us >= new_states.us
-where
-    case when coalesce(old_states.state, 'unknown') <> 'unknown' then old_states.state = 'open' end
-    is distinct from case when coalesce(new_states.state, 'unknown') <> 'unknown' then new_states.state = 'open' end
-"""
 
 
 class Build:
@@ -77,10 +52,14 @@ class Build:
         """
         self.con.execute(f"create or replace table evidence as select {int(billing)}::bigint as billing")
         self._hourly()
-        rejudged = self._breaker_states()
+        self._windows()
+        reported = Reported(self.con, self.parts, first=self.first)
+        rejudged = reported.states(self._facts("breaker_events"))
+        reported.pieces(self.parts.of("attempts"), self.touched["attempts"])
         for keyed in KEYED:
             also = self._also_touched(billing_is_new, rejudged) if keyed is EXCHANGE else []
             self._keyed(keyed, also)
+        self.touched["converted"] = Joined(self.con, self.parts, self.touched, first=self.first).run()
         self._states()
         for cube in CUBES:
             self._cube(cube)
@@ -102,6 +81,7 @@ class Build:
         self.con.execute(f"set search_path = '{keyed.name},main'")
         if also or any(self._count(f"main.stage_{relation}") for relation in keyed.keys):
             self._touch(keyed, also)
+            self.con.execute(f"create or replace table main.touched_{keyed.name} as from {keyed.name}.touched")
             if keyed.sliced_by is not None and self._facts_of(keyed) > LARGE_ROWS:
                 self._sliced(keyed)
             else:
@@ -215,42 +195,22 @@ class Build:
         for name in HOURLY:
             self.parts.rewrite(name, hours, fresh=model_sql(name), keep=f"hour_us not in {_listed(hours)}", by_day=True)
 
-    def _breaker_states(self) -> bool:
-        """Make the reported states anew; whether they changed where attempts already stood (table `rejudged`)."""
-        self._stand("hour_nodes")
-        self._stand("breaker_marks")
-        self.con.execute(f"create or replace view breaker_events as select * from {self._facts('breaker_events')}")
-        self.con.execute(f"create or replace table breaker_states as {model_sql('breaker_states')}")
-        before = self.parts.of("breaker_states")
-        old = scan(self.parts.root, before or self.parts.empty("breaker_states"))
-        self.con.execute(f"create or replace temp table changed as {_CHANGED.format(old=old)}")
-        span = self.con.execute("select min(from_us), max(to_us) from changed").fetchall()[0]
-        states = "select partner, node, state, us, place from"
-        if self.con.execute(
-            f"({states} breaker_states except {states} {old}) union all ({states} {old} except {states} breaker_states)"
-        ).fetchone():
-            self.parts.replace("breaker_states", "select * from breaker_states")
-        if span[0] is None or self.first:
-            return False
-        near = [part for part in self.parts.of("attempts") if part.hi_us >= span[0] and part.lo_us <= span[1]]
-        if not near:
-            return False
+    def _windows(self) -> None:
+        """Models of the postbacks of an hour, for the hours of the staged ones."""
+        hours = self._hours(f"select distinct {_HOUR} from stage_postbacks")
+        self.touched["postbacks"] = hours
+        if not hours:
+            return
+        listed = _listed(hours)
         self.con.execute(
-            f"create or replace table rejudged as select distinct auction_id"
-            f" from {scan(self.parts.root, near)} as attempts inner join changed"
-            " on attempts.partner = changed.partner and coalesce(attempts.node, '') = changed.node_key"
-            " and epoch_us(attempts.ts) > changed.from_us and epoch_us(attempts.ts) <= changed.to_us"
+            f"create or replace view window_postbacks as {WINDOW_POSTBACKS} from {self._facts('postbacks')}"
+            f" where {_HOUR} in {listed}"
         )
-        return self._count("rejudged") > 0
-
-    def _stand(self, relation: str) -> None:
-        """Let the stored rows of `relation` go by its name."""
-        parts = self.parts.of(relation) or self.parts.empty(relation)
-        self.con.execute(f"create or replace view {relation} as select * from {scan(self.parts.root, parts)}")
+        for name in WINDOWS:
+            self.parts.rewrite(name, hours, fresh=model_sql(name), keep=f"hour_us not in {listed}", by_day=True)
 
     def _states(self) -> None:
         """What is worked out in the order of time, from the earliest touched hour on."""
-        self.touched["postbacks"] = self._hours(f"select distinct {_HOUR} from stage_postbacks")
         self.touched.update(States(self.con, self.parts, self.settings, self.touched, first=self.first).run())
 
     def _cube(self, cube: Cube) -> None:

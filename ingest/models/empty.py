@@ -5,8 +5,21 @@ from __future__ import annotations
 import duckdb
 
 from ingest.facts.columns import COLUMNS
+from ingest.models.build import WINDOW_POSTBACKS
 from ingest.models.parts import Part, Parts, quote, quote_name
-from ingest.models.relations import CUBES, FACTS, HOURLY, KEYED, STATES, STORED, WHOLE, model_sql
+from ingest.models.relations import (
+    CUBES,
+    FACTS,
+    HOURLY,
+    JOINED,
+    KEYED,
+    PIECES,
+    STATES,
+    STORED,
+    WHOLE,
+    WINDOWS,
+    model_sql,
+)
 from ingest.states.columns import columns_sql
 
 OTHERS = {
@@ -40,10 +53,12 @@ def _schema() -> duckdb.DuckDBPyConnection:
         con.execute(f"create table {relation} ({columns})")
     for name, columns in OTHERS.items():
         con.execute(f"create table {name} ({columns})")
+    con.execute(f"create view window_postbacks as {WINDOW_POSTBACKS} from postbacks")
     con.execute("create table settings (call_span_us bigint, reserve_ms double, notice_us bigint)")
     con.execute("create table evidence (billing bigint)")
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
     keyed = [step for keyed in KEYED for step in keyed.steps]
-    for name in [*HOURLY, *WHOLE, *keyed, *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour"))]:
+    cubes = [f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")]
+    for name in [*HOURLY, *WHOLE, *PIECES, *WINDOWS, *keyed, *JOINED, *cubes]:
         con.execute(f"create table {name} as {model_sql(name)}")
     return con

@@ -7,6 +7,7 @@ select
     cast(reason as varchar) as reason,
     cast(stage as bigint) as stage,
     cast(sum(postbacks) as bigint) as postbacks,
-    cast(sum(duplicates) as bigint) as duplicates
+    cast(sum(duplicates) as bigint) as duplicates,
+    cast(min(first_us) as bigint) as first_us
 from minute_postbacks
 group by x_idiv(minute_us, 3600000000), key_id, endpoint, outcome, stage, reason

@@ -7,6 +7,7 @@ select
     cast(reason as varchar) as reason,
     cast(stage as bigint) as stage,
     cast(count(*) as bigint) as postbacks,
-    cast(sum(duplicate) as bigint) as duplicates
+    cast(sum(duplicate) as bigint) as duplicates,
+    cast(min(us) as bigint) as first_us
 from postback_results
 group by x_idiv(us, 60000000), key_id, endpoint, outcome, stage, reason

@@ -1,9 +1,11 @@
 """The relations of a warehouse: which model makes each, from what, and when it is made again.
 
 A *keyed* pass recomputes everything about the keys that a load touched (an auction id, an order, a conversion);
-an *hourly* model depends on the attempts of its own hour only; a *whole* one is small and made anew each time; *states*
-are worked out in the order of time, from the earliest touched hour on; a *cube* sums a base relation by minute, and the
-minutes by hour. Rows are stored in parts (a day or an hour of a relation), which is what a load rewrites.
+an *hourly* model depends on the attempts of its own hour only; a *whole* one is small and made anew each time; *pieces*
+are of an hour too, but depend on the whole ones; *windows* are of the postbacks of an hour; what is *joined* brings the
+stored rows of two keyed passes together; *states* are worked out in the order of time, from the earliest touched hour
+on; a *cube* sums a base relation by minute, and the minutes by hour. Rows are stored in parts (a day or an hour of a
+relation), which is what a load rewrites.
 """
 
 from __future__ import annotations
@@ -76,10 +78,11 @@ EXCHANGE = Keyed(
         "retries",
         "auction_stages",
         "deliveries",
+        "auction_clicks",
         "chain_steps",
         "chain_ends",
     ),
-    stored=("calls", "retries", "auction_stages", "deliveries", "chain_steps", "chain_ends"),
+    stored=("calls", "retries", "auction_stages", "deliveries", "auction_clicks", "chain_steps", "chain_ends"),
     sliced_by="auction_id",
 )
 
@@ -93,8 +96,8 @@ ORDERS = Keyed(
             "external_order_id": "external_order_id",
         }
     },
-    steps=("order_posts", "orders", "order_retries"),
-    stored=("orders", "order_retries"),
+    steps=("order_posts", "orders", "order_retries", "order_clicks", "faulty_orders"),
+    stored=("orders", "order_retries", "order_clicks", "faulty_orders"),
     sliced_by="external_order_id",
 )
 
@@ -130,6 +133,9 @@ IDEMPOTENCY = Keyed(
 KEYED = (EXCHANGE, ORDERS, CONVERSIONS, SIGNATURES, IDEMPOTENCY)
 HOURLY = ("hour_nodes", "hour_latency", "breaker_marks")
 WHOLE = ("breaker_states",)
+PIECES = ("breaker_pieces",)
+WINDOWS = ("window_pieces",)
+JOINED = ("converted",)
 STATES = ("expected_pieces", "throttles", "wasted_requests", "repeats", "placement_tails")
 CUBES = (
     Cube("attempts", {"attempts": "epoch_us(ts)"}),
@@ -138,6 +144,7 @@ CUBES = (
     Cube("rescues", {"deliveries": "call_us"}, moved_by=("calls",)),
     Cube("notices", {"deliveries": "us"}),
     Cube("auctions", {"auction_stages": "us"}),
+    Cube("converted", {"converted": "us"}),
     Cube("postbacks", {"postback_results": "us"}),
     Cube("audit", {"calls": "call_us", "orders": "call_us", "repeats": "us"}),
     Cube("chains", {"chain_steps": "call_us"}),
@@ -153,6 +160,9 @@ STORED = (
     *(relation for keyed in KEYED for relation in keyed.stored),
     *HOURLY,
     *WHOLE,
+    *PIECES,
+    *WINDOWS,
+    *JOINED,
     *STATES,
     *(f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")),
     "rejects",

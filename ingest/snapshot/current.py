@@ -15,8 +15,9 @@ from ingest.models.relations import FACTS
 from ingest.sources.known import BEFORE
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
-#: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came.
-SCHEMA_VERSION = 3
+#: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came. 4: converted
+#: auctions, and counts by breaker state and by window.
+SCHEMA_VERSION = 4
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
 

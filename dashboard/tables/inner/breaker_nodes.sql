@@ -59,7 +59,7 @@ pieces as (
         spans.*,
         from_us >= here_from_us as begins_here,
         greatest(least(coalesce(here_to_us, newest_us), newest_us) - here_from_us, 0) as us
-    from breaker_spans as spans
+    from breaker_spans_here as spans
     cross join (select newest_us from streams where stream = 'exchange') as ends
 ),
 

@@ -11,7 +11,7 @@ with ends as (
         attempts_here,
         failures_here,
         blocked_here
-    from breaker_spans
+    from breaker_spans_here
     cross join (select newest_us from streams where stream = 'exchange')
 )
 

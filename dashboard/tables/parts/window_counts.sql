@@ -1,33 +1,21 @@
 -- requests of each key and endpoint by fixed window
-with keyed as (
+with sized as (
     select
-        key,
-        endpoint,
-        case when window_s > 0 then window_s end as own_s,
-        "limit",
-        outcome,
-        x_us(ts) as us,
-        mine
-    from window_requests
-),
-
-sized as (
-    select
-        keyed.*,
-        coalesce(keyed.own_s, widths.window_s, 60) as length_s
-    from keyed
+        pieces.*,
+        coalesce(own_length, widths.window_s, 60) as length_s
+    from window_requests as pieces
     left join window_widths as widths
-        on keyed.own_s is null
-            and keyed.key is not distinct from widths.key
-            and keyed.endpoint is not distinct from widths.endpoint
+        on pieces.own_length is null
+            and pieces.key is not distinct from widths.key
+            and pieces.endpoint is not distinct from widths.endpoint
 ),
 
 placed as (
     select
-        *,
+        * exclude (window_us),
         -- longer than all time is one window
         least(length_s, 9000000000000) * 1000000 as length_us,
-        x_idiv(us, length_us) * length_us as window_us
+        case when own_length is null then x_idiv(window_us, length_us) * length_us else window_us end as window_us
     from sized
 ),
 
@@ -37,11 +25,9 @@ counted as (
         endpoint,
         window_us,
         length_s as window_s,
-        count(*)::bigint as requests,
-        case
-            when count(*) filter (outcome = 'answered_unknown') = 0 then count(*) filter (outcome = 'rate_limited')
-        end::bigint as limited,
-        max("limit") as logged_limit,
+        sum(requests)::bigint as requests,
+        case when sum(untold) = 0 then sum(limited) end::bigint as limited,
+        max(allowed) as logged_limit,
         bool_or(mine) as mine
     from placed
     group by all
