@@ -6,7 +6,7 @@
 -- Texts are tested together, joined by chr(1): one that a boolean, a nested value, a fraction or a bare NaN may have given.
 create or replace temp macro odd_texts(x) as regexp_matches(
     x,
-    '(?:^|\x01)(?:[\[{]|(?:true|false|-?(?i:nan|inf|infinity)|-?[0-9]+\.[0-9]+(?:e[+-]?[0-9]+)?|-?[0-9]+e[+-]?[0-9]+)(?:\x01|$))'
+    '(?:^|\x01)(?:[\[{]|(?:true|false|-?(?i:nan|inf|infinity)|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+(?:e[+-]?[0-9]+)?|e[+-]?[0-9]+))(?:\x01|$))'
 );
 create or replace temp macro cast_text(x) as nullif(x, '');
 create or replace temp macro odd_text(x, v) as false;

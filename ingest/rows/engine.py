@@ -14,6 +14,9 @@ from ingest.rows.lines import Lines, Numbers, group_lines
 from ingest.rows.staging import Staging
 from ingest.rows.zones import local_time
 
+#: Lines that a thread of the engine takes at a time.
+BATCH_LINES = 16_384
+
 
 class Engine:
     """Loads into `staging`; times without an offset lie in `zone`."""
@@ -50,7 +53,7 @@ class Engine:
                     "exact": exact[numbers],
                 }
             )
-            self._con.register("json_lines", table)
+            self._con.register("json_lines", pa.Table.from_batches(table.to_batches(BATCH_LINES)))
             try:
                 odd = self._load_json(fmt, relation, file_no, numbers + first_line)
             finally:

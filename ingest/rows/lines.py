@@ -50,25 +50,11 @@ class Lines:
         firsts = self.bytes[np.minimum(self.starts, len(self.data) - 1)]
         return np.asarray((lengths > 1) & (lengths < longest) & (firsts == OPEN_BRACE), np.bool_)
 
-    def join(self, numbers: Numbers) -> bytes:
-        """The bytes of these lines, in order, each with a line end."""
-        if len(numbers) == len(self):
-            return self.data
-        breaks = np.flatnonzero(np.diff(numbers) != 1)
-        firsts = self.starts[numbers[np.concatenate(([0], breaks + 1))]]
-        lasts = self.ends[numbers[np.concatenate((breaks, [len(numbers) - 1]))]]
-        return b"\n".join(self.data[a:b] for a, b in zip(firsts.tolist(), lasts.tolist(), strict=True))
-
     def strings(self, numbers: Numbers) -> pa.LargeStringArray:
         """These lines, which must be UTF-8, as texts with their line ends; nothing is copied where they are all."""
-        data = self.join(numbers)
-        if len(numbers) == len(self):
-            offsets = np.append(self.starts, len(data))
-        else:
-            lengths = self.ends[numbers] - self.starts[numbers] + 1
-            offsets = np.concatenate(([0], np.cumsum(lengths)))
-            offsets[-1] = len(data)
-        return pa.LargeStringArray.from_buffers(len(numbers), pa.py_buffer(offsets), pa.py_buffer(data))
+        offsets = np.append(self.starts, len(self.data))
+        whole = pa.LargeStringArray.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(self.data))
+        return whole if len(numbers) == len(self) else whole.take(pa.array(numbers))
 
     def unicode(self, numbers: Numbers) -> NDArray[np.bool_]:
         """Which of these lines are UTF-8, and do not begin with a BOM."""
