@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.backoff.rules import JITTERS, Noise, Rule, log_likelihood
+from dashboard.backoff.rules import JITTERS, OUTLIERS, Noise, Rule, density, log_likelihood, mixed, outlier_density
 from dashboard.backoff.sample import Floats, Sample, weighted_quantile
 
 CAP_PRICE = {"none": 8.0, "full": 2.5, "half": 2.5}
@@ -22,7 +22,7 @@ NOISES = ((1.0, 1.0, 2.0), (1.0, 1.0, 10.0), (2.0, 1.0, 40.0), (5.0, 5.0, 5.0), 
 
 
 #: Typical value and spread (both as logarithms) of shift, early, late in ms and of the relative part.
-_USUAL = ((np.log(3.0), 1.5), (np.log(2.0), 1.5), (np.log(10.0), 1.5), (np.log(0.003), 1.2))
+_USUAL = np.array([(np.log(3.0), 1.5), (np.log(2.0), 1.5), (np.log(10.0), 1.5), (np.log(0.003), 1.2)])
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Fit:
     rule: Rule
     base: float
     ratio: float
-    noise: Noise
+    noise: Noise[float]
     score: float
 
     def expected(self, k: Floats) -> Floats:
@@ -50,11 +50,17 @@ class Fit:
 
 
 class _Search:
-    """The numbers of one rule as a vector of logarithms: base, then what else is free."""
+    """The numbers of one rule as a vector of logarithms: base, then what else is free.
+
+    Many vectors, as rows of a matrix, are scored at once.
+    """
 
     def __init__(self, rule: Rule, sample: Sample) -> None:
         self.rule, self.sample = rule, sample
-        self._middle = sum(JITTERS[rule.jitter]) / 2
+        self._low, self._high = JITTERS[rule.jitter]
+        self._middle = (self._low + self._high) / 2
+        self._growth = rule.growth(sample.k)
+        self._anything = OUTLIERS * outlier_density(sample.x)
         self.floor = max(0.3, sample.resolution_ms / 2)
         # Where the delays do not grow, a shift is part of the base; where they are spread, an early edge hides.
         self.free = [
@@ -63,36 +69,51 @@ class _Search:
             2,
             *([3] if rule.jitter == "none" and rule.kind != "fixed" else []),
         ]
+        self._usual, self._spread = _USUAL[self.free].T
+        self._paces = 2 if rule.capped else 1
+        self._fixed = np.array([[1.0, np.inf, 0.0, self.floor, 0.0, 0.003]])
+        self._places = [0, 1][: self._paces] + [2 + place for place in self.free]
+        log_floor = math.log(self.floor)
+        limits = [(-5, 20), (0, 10), (-12, 12), (log_floor, 12), (log_floor, 12), (-12, math.log(0.3))]
+        self._least, self._most = np.array(limits, float)[self._places].T
 
     def fit(self, theta: Floats) -> Fit:
         """The rule with these numbers, scored."""
-        base = _number(theta[0], -5.0, 20.0)
-        ratio = _number(theta[1], 0.0, 10.0) if self.rule.capped else np.inf
-        values = [0.0, self.floor, 0.0, 0.003]
-        price = CAP_PRICE[self.rule.jitter] if self.rule.capped else 0.0
-        for place, number in zip(self.free, theta[2 if self.rule.capped else 1 :], strict=True):
-            usual, spread = _USUAL[place]
-            price += ((number - usual) / spread) ** 2 / 2
-            values[place] = _number(number, -12.0, 12.0)
-        noise = Noise(values[0], max(values[1], self.floor), max(values[2], self.floor), min(values[3], 0.3))
+        base, ratio, *noise = (float(number[0, 0]) for number in self._numbers(theta[None]))
+        return Fit(self.rule, base, ratio, Noise(*noise), float(self.scores(theta[None])[0]))
+
+    def scores(self, thetas: Floats) -> Floats:
+        """The score of the rule with the numbers of each row."""
+        base, ratio, shift, early, late, relative = self._numbers(thetas)
+        unusual = (thetas[:, self._paces :] - self._usual) / self._spread
+        price = (unusual * unusual).sum(axis=1) / 2
+        growth = self._growth
+        if self.rule.capped:
+            price += CAP_PRICE[self.rule.jitter]
+            growth = np.minimum(growth, ratio)
         if self.rule.jitter != "none":
-            price += 10.0 * max(0.0, noise.shift / base - 0.25)
-        low, high = JITTERS[self.rule.jitter]
-        expected = base * self.rule.growth(self.sample.k, ratio)
-        found = self.sample.w @ log_likelihood(self.sample.x, expected, low, high, noise)
-        return Fit(self.rule, base, ratio, noise, float(found) - price)
+            price += 10.0 * np.maximum(0.0, shift / base - 0.25)[:, 0]
+        noise = Noise(shift, early, late, relative)
+        found = mixed(density(self.sample.x, base * growth, self._low, self._high, noise), self._anything)
+        return np.asarray(found @ self.sample.w - price)
+
+    def _numbers(self, thetas: Floats) -> list[Floats]:
+        """Base, ratio of cap to base, shift, early, late and relative, each as a column."""
+        numbers = self._fixed.repeat(len(thetas), axis=0)
+        numbers[:, self._places] = np.exp(np.minimum(np.maximum(thetas, self._least), self._most))
+        return [numbers[:, place : place + 1] for place in range(6)]
 
     def starts(self) -> list[Floats]:
         """Guesses to begin with: the base (and cap) that put the middles of the delays in their place."""
         found = []
-        for base, ratio in self._paces():
+        for base, ratio in self._speeds():
             cap = [np.log(ratio)] if self.rule.capped else []
             for shift, early, late in NOISES:
                 noise = [np.log(shift), np.log(early), np.log(late), np.log(0.004)]
                 found.append(np.array([np.log(base), *cap, *(noise[place] for place in self.free)]))
         return found
 
-    def _paces(self) -> list[tuple[float, float]]:
+    def _speeds(self) -> list[tuple[float, float]]:
         """Base, and ratio of cap to base, for each retry number from which on the cap may hold."""
         x, k, w = self.sample.x, self.sample.k, self.sample.w
         if not self.rule.capped:
@@ -123,30 +144,29 @@ class _Search:
         return np.array([pace] * (2 if self.rule.capped else 1) + [0.8 * part**0.5] * len(self.free))
 
 
-def _number(log: float, low: float, high: float) -> float:
-    return math.exp(min(max(log, low), high))
-
-
 def first_guess(rule: Rule, sample: Sample) -> tuple[Fit, Floats] | None:
     """The best of some guesses; None where the rule can make no sense of the retry numbers there are."""
     search = _Search(rule, sample)
-    guesses = [(search.fit(start), start) for start in search.starts()]
-    return max(guesses, key=lambda guess: guess[0].score) if guesses else None
+    starts = search.starts()
+    if not starts:
+        return None
+    best = starts[int(np.argmax(search.scores(np.array(starts))))]
+    return search.fit(best), best
 
 
 def improve(rule: Rule, sample: Sample, start: Floats, part: float) -> tuple[Fit, Floats]:
     """The likeliest numbers that a search finds from `start`, in steps that are the smaller the smaller `part` is."""
     search = _Search(rule, sample)
-    best = _downhill(lambda theta: -search.fit(theta).score, start, search.steps(part))
+    best = _downhill(lambda thetas: -search.scores(thetas), start, search.steps(part))
     return search.fit(best), best
 
 
 def _downhill(
-    cost: Callable[[Floats], float], start: Floats, size: Floats, steps: int = 120, tolerance: float = 0.05
+    cost: Callable[[Floats], Floats], start: Floats, size: Floats, steps: int = 120, tolerance: float = 0.05
 ) -> Floats:
     """The simplex search of Nelder and Mead, from `start` and a corner one step away in each direction."""
     points = np.vstack([start, start + np.diag(size)])
-    costs = np.array([cost(point) for point in points])
+    costs = cost(points)
     for _ in range(steps):
         order = np.argsort(costs, kind="stable")
         points, costs = points[order], costs[order]
@@ -154,19 +174,19 @@ def _downhill(
             break
         centre = points[:-1].mean(axis=0)
         reflected = 2 * centre - points[-1]
-        value = cost(reflected)
+        [value] = cost(reflected[None])
         if value < costs[0]:
             further = 3 * centre - 2 * points[-1]
-            there = cost(further)
+            [there] = cost(further[None])
             points[-1], costs[-1] = (further, there) if there < value else (reflected, value)
         elif value < costs[-2]:
             points[-1], costs[-1] = reflected, value
         else:
             nearer = (centre + (reflected if value < costs[-1] else points[-1])) / 2
-            there = cost(nearer)
+            [there] = cost(nearer[None])
             if there < min(value, costs[-1]):
                 points[-1], costs[-1] = nearer, there
             else:
                 points[1:] = (points[1:] + points[0]) / 2
-                costs[1:] = [cost(point) for point in points[1:]]
+                costs[1:] = cost(points[1:])
     return np.asarray(points[np.argmin(costs)])

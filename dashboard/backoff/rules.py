@@ -7,6 +7,7 @@ are anything: a sender that was down, a clock that was set.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -36,22 +37,34 @@ class Rule:
         return np.minimum(k if self.kind == "linear" else 2.0 ** (k - 1), ratio)
 
 
+Number = TypeVar("Number", float, Floats)
+
+
 @dataclass(frozen=True)
-class Noise:
+class Noise(Generic[Number]):
     """What comes on top of the rule: mostly `shift` ms, less by about `early` or more by about `late` ms.
 
-    `relative` is a part of early and late that grows with the delay itself, as a fraction of it.
+    `relative` is a part of early and late that grows with the delay itself, as a fraction of it. Of several guesses
+    each number is a column.
     """
 
-    shift: float
-    early: float
-    late: float
-    relative: float
+    shift: Number
+    early: Number
+    late: Number
+    relative: Number
 
 
-def log_likelihood(x: Floats, expected: Floats, low: float, high: float, noise: Noise) -> Floats:
-    """Logarithm of the density of each delay `x`, where the rule says `expected` times a factor in [low, high]."""
-    return np.asarray(np.log(OUTLIERS * outlier_density(x) + (1 - OUTLIERS) * density(x, expected, low, high, noise)))
+def log_likelihood(x: Floats, expected: Floats, low: float, high: float, noise: Noise[Number]) -> Floats:
+    """Logarithm of the density of each delay `x`, where the rule says `expected` times a factor in [low, high].
+
+    Where `expected` has a row for each of several guesses, the result has so many, too.
+    """
+    return mixed(density(x, expected, low, high, noise), OUTLIERS * outlier_density(x))
+
+
+def mixed(followed: Floats, anything: Floats) -> Floats:
+    """Logarithm of a density, of which a part follows the rule and `anything` is the share of the outliers."""
+    return np.asarray(np.log(anything + (1 - OUTLIERS) * followed))
 
 
 def outlier_density(x: Floats) -> Floats:
@@ -59,23 +72,21 @@ def outlier_density(x: Floats) -> Floats:
     return np.asarray(1.0 / ((x + 1.0) * _LONGEST))
 
 
-def density(x: Floats, expected: Floats, low: float, high: float, noise: Noise) -> Floats:
+def density(x: Floats, expected: Floats, low: float, high: float, noise: Noise[Number]) -> Floats:
     """Density of delays that follow the rule."""
     early = noise.early + noise.relative * expected
     late = noise.late + noise.relative * expected
+    beyond = x - expected * low - noise.shift
     if low == high:
-        z = x - expected * low - noise.shift
-        scaled = np.where(z < 0, z / early, -z / late)
-        return np.asarray(np.exp(scaled) / (early + late))
+        return np.asarray(np.exp(-np.abs(beyond) / np.where(beyond < 0, early, late)) / (early + late))
     width = np.maximum(expected * (high - low), 1e-3)
-    upper = reached(x - expected * low - noise.shift, early, late)
-    lower = reached(x - expected * low - width - noise.shift, early, late)
-    return np.asarray(np.maximum(upper - lower, 0.0) / width)
+    share = reached(beyond, early, late) - reached(beyond - width, early, late)
+    return np.asarray(np.maximum(share, 0.0) / width)
 
 
 def reached(z: Floats, early: Floats, late: Floats) -> Floats:
     """Share of the noise (beyond its shift) that is at most `z`."""
-    both = early + late
-    below = early / both * np.exp(np.minimum(z, 0.0) / early)
-    above = 1.0 - late / both * np.exp(-np.maximum(z, 0.0) / late)
-    return np.where(z < 0, below, above)
+    below = z < 0
+    side = np.where(below, early, late)
+    rest = side / (early + late) * np.exp(-np.abs(z) / side)
+    return np.where(below, rest, 1.0 - rest)
