@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import plotly.graph_objects as go
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from dashboard import texts
@@ -229,6 +230,7 @@ class Drawn:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    streamlit.cache_resource.clear()
     noted = Drawn()
     real = panel.chart
 

@@ -1,7 +1,9 @@
 """Breaker states over time: a lane for each partner and node, one for what was expected; healthy time is drawn too."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
 
@@ -21,57 +23,123 @@ STATES = {
 """State -> colour, pattern, height of its bar in the lane: an open lane is also taller."""
 
 
-def timeline(rows: Rows, start: datetime, end: datetime, names: dict[str, str]) -> go.Figure:
-    """Intervals of the table `breakers` between start and end, as datetimes; one whose `to` is None runs to the end.
+GAP_SHARE = 500
+"""Intervals of a lane and state are one bar where less than this part of the range lies between them: some pixels."""
 
-    Lanes beyond those that a chart can hold are left out.
+MOST_BARS = 4_000
+"""Where a chart would have more bars, wider gaps are bridged."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Intervals of a lane and state that are drawn as one bar: how many, and how long they lasted together."""
+
+    lane: "Lane"
+    state: str
+    start: datetime
+    end: datetime
+    count: int
+    seconds: float
+    attempts: int | None
+    blocked: int | None
+
+
+def fitting(rows: Rows, start: datetime, end: datetime) -> tuple[list[Piece], timedelta]:
+    """As many bars as a chart can hold, and the gap that they bridge."""
+    gap = max(end - start, timedelta(microseconds=GAP_SHARE)) / GAP_SHARE
+    found = pieces(rows, start, end, gap)
+    while len(found) > MOST_BARS and gap <= end - start:
+        gap *= 2
+        found = pieces(rows, start, end, gap)
+    return found, gap
+
+
+def pieces(rows: Rows, start: datetime, end: datetime, gap: timedelta) -> list[Piece]:
+    """Intervals of the table `breakers` between start and end, as bars; one whose `to` is None runs to the end.
+
+    Of lanes beyond those that a chart can hold there are none.
+    """
+    shown = set(lanes_of(rows))
+    last: dict[tuple[Lane, str], int] = {}
+    found: list[Piece] = []
+    for row in sorted(rows, key=lambda row: row["from"]):
+        lane, left, right = lane_of(row), max(row["from"], start), min(row["to"] or end, end)
+        if lane not in shown or left >= right:
+            continue
+        lasted = (right - left).total_seconds()
+        piece = Piece(lane, row["state"], left, right, 1, lasted, row["attempts"], row["blocked"])
+        place = last.get((lane, row["state"]))
+        if place is not None and left - found[place].end < gap:
+            found[place] = joined(found[place], piece)
+        else:
+            last[lane, row["state"]] = len(found)
+            found.append(piece)
+    return found
+
+
+def joined(first: Piece, more: Piece) -> Piece:
+    """Two as one; a count that one of them does not know is unknown."""
+    attempts, blocked = (
+        None if one is None or other is None else one + other
+        for one, other in ((first.attempts, more.attempts), (first.blocked, more.blocked))
+    )
+    return Piece(
+        first.lane,
+        first.state,
+        first.start,
+        max(first.end, more.end),
+        first.count + more.count,
+        first.seconds + more.seconds,
+        attempts,
+        blocked,
+    )
+
+
+def timeline(shown: Sequence[Piece], start: datetime, end: datetime, names: dict[str, str]) -> go.Figure:
+    """Bars between start and end, all in one zone's time.
 
     An opening also gets a mark at its begin, so that one too short for a pixel is still seen.
     """
-    lanes = lanes_of(rows)
+    lanes = ordered(shown)
     place = {lane: index for index, lane in enumerate(lanes)}
     figure = go.Figure()
     for state, (colour, shape, height) in STATES.items():
-        parts = []
-        for row in rows:
-            left, right = max(row["from"], start), min(row["to"] or end, end)
-            if row["state"] == state and left < right and lane_of(row) in place:
-                parts.append((place[lane_of(row)], left, right, row))
+        parts = [piece for piece in shown if piece.state == state]
         if not parts:
             continue
         figure.add_bar(
-            base=[left for _, left, _, _ in parts],
-            x=[(right - left).total_seconds() * 1000 for _, left, right, _ in parts],
-            y=[lane for lane, _, _, _ in parts],
+            base=[piece.start for piece in parts],
+            x=[(piece.end - piece.start).total_seconds() * 1000 for piece in parts],
+            y=[place[piece.lane] for piece in parts],
             width=[height] * len(parts),
             orientation="h",
             name=names.get(state, state),
             marker={"color": colour, "line": {"width": 0}, "pattern": pattern(shape)},
-            customdata=[
-                (
-                    plotly(lane_name(lane_of(row))),
-                    duration((right - left).total_seconds()),
-                    tell(
-                        "chart.lane_expected" if row["kind"] == "expected" else "chart.lane_sent",
-                        attempts=style.count(row["attempts"]),
-                        blocked=style.count(row["blocked"]),
-                    ),
-                    f"{left:{languages.current().day} %H:%M:%S}",
-                )
-                for _, left, right, row in parts
-            ],
-            hovertemplate=(
-                f"%{{customdata[0]}}<br>{tell('chart.lane', moment='%{customdata[3]}', lasted='%{customdata[1]}')}<br>"
-                "%{customdata[2]}"
-            ),
+            customdata=[(plotly(lane_name(piece.lane)), when(piece), sent(piece)) for piece in parts],
+            hovertemplate="%{customdata[0]}<br>%{customdata[1]}<br>%{customdata[2]}",
         )
         if state == "open":
-            mark_openings(figure, [(lane, left) for lane, left, _, _ in parts], colour)
+            mark_openings(figure, [(place[piece.lane], piece.start) for piece in parts], colour)
     style.frame(figure, style.rows_height(len(lanes), row=34) + 14)
     figure.update_layout(barmode="overlay")
     style.category_rows(figure, [lane_name(lane) for lane in lanes])
     figure.update_xaxes(range=[start, end])
     return dates(figure)
+
+
+def when(piece: Piece) -> str:
+    """Since when and for how long; of several how often between which moments, and how long together."""
+    form = f"{languages.current().day} %H:%M:%S"
+    moment, lasted = f"{piece.start:{form}}", duration(piece.seconds)
+    if piece.count == 1:
+        return tell("chart.lane", moment=moment, lasted=lasted)
+    return tell("chart.lane_times", n=piece.count, moment=moment, end=f"{piece.end:{form}}", lasted=lasted)
+
+
+def sent(piece: Piece) -> str:
+    """What was sent and blocked meanwhile."""
+    key = "chart.lane_expected" if piece.lane[1] == "expected" else "chart.lane_sent"
+    return tell(key, attempts=style.count(piece.attempts), blocked=style.count(piece.blocked))
 
 
 def mark_openings(figure: go.Figure, points: Sequence[tuple[int, datetime]], colour: str) -> None:
@@ -100,11 +168,21 @@ def lanes_of(rows: Rows) -> list[Lane]:
 
     Cut at what a chart can hold.
     """
-    opens: dict[str, int] = {}
-    for row in rows:
-        opens[row["partner"]] = opens.get(row["partner"], 0) + (row["state"] == "open")
-    lanes = {lane_of(row) for row in rows}
-    return sorted(lanes, key=lambda lane: (-opens[lane[0]], lane[0], lane[1], lane[2] or ""))[: style.MOST_ROWS]
+    opens = Counter(row["partner"] for row in rows if row["state"] == "open")
+    return ranked({lane_of(row) for row in rows}, opens)[: style.MOST_ROWS]
+
+
+def ordered(shown: Sequence[Piece]) -> list[Lane]:
+    """The lanes of bars, in the same order."""
+    opens: Counter[str] = Counter()
+    for piece in shown:
+        opens[piece.lane[0]] += piece.count if piece.state == "open" else 0
+    return ranked({piece.lane for piece in shown}, opens)
+
+
+def ranked(lanes: Iterable[Lane], opens: Mapping[str, int]) -> list[Lane]:
+    """Lanes by how often their partner opened."""
+    return sorted(lanes, key=lambda lane: (-opens[lane[0]], lane[0], lane[1], lane[2] or ""))
 
 
 def lane_name(lane: Lane) -> str:

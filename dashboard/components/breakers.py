@@ -2,20 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 
 from dashboard.charts import breakers as charts
 from dashboard.charts import style
-from dashboard.components import data, panel, tiles, timechart
+from dashboard.charts.breakers import Piece
+from dashboard.components import data, once, panel, tiles, timechart
 from dashboard.components.compare import Amount
 from dashboard.components.data import Result, Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
-from dashboard.filters import Filters, epoch_us
+from dashboard.filters import Filters, epoch_us, utc
 from dashboard.texts import say, table, tell, title
-
-MOST_INTERVALS = 3_000
-"""Intervals drawn at most, the newest; the table beside the chart has all."""
 
 SPANS = {"open_s": "open_for", "half_open_s": "half_open_for", "closed_s": "closed_for", "unknown_s": "unknown_for"}
 """Seconds in a state -> the column that tells them."""
@@ -88,7 +86,8 @@ def figures(view: View, filters: Filters) -> list[Tile]:
 
 def open_now(view: View, filters: Filters) -> Tile:
     """Lanes whose breaker is open at the end of all data: no range changes that."""
-    now = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None)).of(to=None, kind="reported")
+    ever = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None))
+    now = once.made(view, "open_now", ever, lambda: ever.of(to=None, kind="reported"))
     return Tile(
         "open_now",
         style.count(sum(row["state"] == "open" for row in now)) if now else style.unknown(),
@@ -101,44 +100,52 @@ def open_now(view: View, filters: Filters) -> Tile:
 def timeline(view: View, filters: Filters) -> None:
     """A lane for each partner and node, and one for what the reference breaker would have done."""
     result = data.table(view.snapshot, "breakers", filters)
-    newest = sorted(result.rows, key=lambda row: row["from"])[-MOST_INTERVALS:]
-    rows = [local(view, row) for row in newest]
-    lanes = {charts.lane_of(row) for row in rows}
+    drawn, lanes, note = once.made(view, "breaker_pieces", result, lambda: drawn_of(view, result))
     timechart.show(
         view,
         filters,
         "breaker_timeline",
         result,
-        lambda: charts.timeline(rows, view.local(view.start_us or 0), view.local(view.end_us or 0), table("state")),
+        lambda: charts.timeline(
+            [local(view, piece) for piece in drawn],
+            view.local(view.start_us or 0),
+            view.local(view.end_us or 0),
+            table("state"),
+        ),
         metrics=("breakers.state",),
-        n=len(lanes),
+        n=lanes,
         unit=tell("unit.lanes"),
-        note=health(result, len(lanes)),
+        note=note,
         leave=("open",),
     )
 
 
-def local(view: View, row: Row) -> Row:
-    """An interval in local times."""
-    moments = {
-        side: None if row[side] is None else view.local(epoch_us(row[side].replace(tzinfo=UTC)))
-        for side in ("from", "to")
-    }
-    return row | moments
+def drawn_of(view: View, result: Result) -> tuple[list[Piece], int, str]:
+    """The bars of the timeline, how many lanes there are, and what the chart says of both."""
+    pieces, gap = charts.fitting(result.rows, utc(view.start_us or 0), utc(view.end_us or 0))
+    lanes = len({charts.lane_of(row) for row in result.rows})
+    return pieces, lanes, health(result, pieces, gap, lanes)
 
 
-def health(result: Result, lanes: int) -> str:
-    """Says what the lanes are, that nothing opened or no state is told, or that the chart has not all of them."""
-    if len(result.rows) > MOST_INTERVALS:
-        return say("panel.cut", shown=MOST_INTERVALS, rows=len(result.rows))
+def local(view: View, piece: Piece) -> Piece:
+    """A bar in local times."""
+    start, end = (view.local(epoch_us(moment.replace(tzinfo=UTC))) for moment in (piece.start, piece.end))
+    return replace(piece, start=start, end=end)
+
+
+def health(result: Result, pieces: Sequence[Piece], gap: timedelta, lanes: int) -> str:
+    """Says what the lanes are, that nothing opened or no state is told, and what the chart joins or leaves out."""
     reported = result.of(kind="reported")
     if result.rows and not reported:
-        return say("breakers_note.only_expected")
-    said = [say("breakers_note.lanes")] if result.rows else []
+        said = [say("breakers_note.only_expected")]
+    else:
+        said = [say("breakers_note.lanes")] if result.rows else []
     if reported and not any(row["state"] == "open" for row in reported):
         said.append(say("breakers_note.healthy", lanes=len({charts.lane_of(row) for row in reported})))
-    elif lanes > style.MOST_ROWS:
-        said.append(say("panel.cut", shown=style.MOST_ROWS, rows=lanes))
+    if lanes > style.MOST_ROWS:
+        said.append(say("breakers_note.cut_lanes", shown=style.MOST_ROWS, lanes=lanes))
+    if any(piece.count > 1 for piece in pieces):
+        said.append(say("breakers_note.joined", gap=charts.duration(gap.total_seconds())))
     return " ".join(said)
 
 

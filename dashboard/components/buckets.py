@@ -31,12 +31,17 @@ class Series:
     starts: Sequence[int]
     times: Sequence[datetime]
 
+    @cached_property
+    def _places(self) -> list[int | None]:
+        """In which bucket each row is."""
+        place = {start: index for index, start in enumerate(self.starts)}
+        places = {at: place.get(epoch_us(at.replace(tzinfo=UTC))) for at in {row["at"] for row in self.result.rows}}
+        return [places[row["at"]] for row in self.result.rows]
+
     def column(self, name: Callable[[Row], str], column: str) -> dict[str, list[int | None]]:
         """For each name the sum of a column in each bucket: None where there is no row at all."""
-        place = {start: index for index, start in enumerate(self.starts)}
         found: dict[str, list[int | None]] = {}
-        for row in self.result.rows:
-            index = place.get(epoch_us(row["at"].replace(tzinfo=UTC)))
+        for index, row in zip(self._places, self.result.rows, strict=True):
             if index is not None and row[column] is not None:
                 values = found.setdefault(name(row), [None] * len(self.starts))
                 values[index] = (values[index] or 0) + row[column]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -16,6 +16,7 @@ from dashboard.escape import BLANK
 from dashboard.texts import table, tell
 
 Row = Mapping[str, Any]
+AnyRow = TypeVar("AnyRow", bound=Row)
 
 RATES = {
     "of_previous",
@@ -115,6 +116,13 @@ def identity(row: Row) -> tuple[tuple[str, str], ...]:
     )
 
 
+def listed(
+    rows: Sequence[AnyRow], zone: ZoneInfo, columns: Sequence[str] | None = None
+) -> tuple[Sequence[AnyRow], pd.DataFrame]:
+    """Rows, and the frame of them as far as they are shown."""
+    return rows, frame(rows[:MOST_SHOWN], zone, columns)
+
+
 def whole(result: Result, zone: ZoneInfo) -> pd.DataFrame:
     """The frame of a result's rows as far as they are shown; made once for all runs."""
     if zone.key not in result.frames:
@@ -161,8 +169,9 @@ def squeezes(label: str, values: "pd.Series[Any]", placeholder: str) -> bool:
     """Whether the browser, which measures heading and numbers alone, would cut the placeholder off."""
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
         return False
-    longest = max(len(label), *(len(f"{value:.1f}") for value in values.dropna()), 0)
-    return bool(values.isna().any()) and longest < len(placeholder)
+    if len(label) >= len(placeholder) or not values.isna().any():
+        return False
+    return max((len(f"{value:.1f}") for value in values.dropna()), default=0) < len(placeholder)
 
 
 def by_name(name: str, values: "pd.Series[Any]") -> Any:

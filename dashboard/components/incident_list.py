@@ -1,14 +1,17 @@
 """All incidents of a range as a table, and what the file of marks tells."""
 
+from collections.abc import Sequence
+
+import pandas as pd
 import streamlit as st
 
 from dashboard.charts.breakers import duration
-from dashboard.components import data, explain, grid, incidents
+from dashboard.components import data, explain, grid, incidents, once
 from dashboard.components.incidents import Incident
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters, utc
-from dashboard.marks import place
+from dashboard.marks import place, state
 from dashboard.texts import say, tell, title
 
 METRICS = ("breakers.opens", "rate_limits.bursts")
@@ -22,12 +25,24 @@ def show(view: View, filters: Filters) -> None:
     about = "\n\n".join([say("incidents.listed"), *(explain.metric(texts, name) for name in METRICS)])
     with st.container(border=True):
         st.markdown(f"**{say('incidents.title')}**", help=about)
-        found = [] if view.end_us is None else incidents.find(view, filters)
-        if not found:
+        rows, made = listed(view, filters)
+        if not rows:
             st.markdown(f":material/do_not_disturb_on: {say('incidents.none')}")
             return
-        rows = [row(one) for one in reversed(found)]
-        grid.show(rows, view.zone, key="incidents", columns=COLUMNS, alt=tell("incidents.alt"), absent=grid.ABSENT)
+        alt, absent = tell("incidents.alt"), grid.ABSENT
+        grid.show(rows, view.zone, key="incidents", columns=COLUMNS, alt=alt, absent=absent, made=made)
+
+
+def listed(view: View, filters: Filters) -> tuple[Sequence[data.Row], pd.DataFrame]:
+    """The incidents as they read best, made anew when the file of marks changed."""
+    path = place(view.snapshot.warehouse)
+
+    def make() -> tuple[Sequence[data.Row], pd.DataFrame]:
+        found = [] if view.end_us is None else incidents.find(view, filters)
+        return grid.listed([row(one) for one in reversed(found)], view.zone, COLUMNS)
+
+    openings = data.table(view.snapshot, "breaker_openings", filters)
+    return once.made(view, "incidents", openings, make, str(path), state(path))
 
 
 def row(one: Incident) -> data.Row:

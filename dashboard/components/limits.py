@@ -1,5 +1,7 @@
 """Throttling on both sides, and what became of postbacks."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from dashboard.charts import limits as charts
@@ -8,6 +10,7 @@ from dashboard.components import (
     buckets,
     data,
     hidden,
+    once,
     orders,
     panel,
     past,
@@ -146,11 +149,12 @@ def over_time(view: View, filters: Filters) -> None:
     """The 429 rate of the partners and keys that are refused most."""
     shape = Sum(("stream", "partner"), COUNTS)
     series = buckets.series(view, "rate_limits", filters=filters, shape=shape)
-    lines = series.rates(whose, "limited", "requests", names=refused(series))
+    lines = once.made(view, "limit_time", series.result, lambda: most_refused(series))
     before = past.series(view, "rate_limits", filters=filters, shape=shape)
     told = any(row["limited"] is not None for row in series.result.rows)
     part = told and untold.refusals(series.result)
-    rest = panel.cut(len({whose(row) for row in series.result.rows}), len(lines)) if told else ""
+    partners = {row["partner"] for row in series.result.rows}
+    rest = panel.cut(len({name_of(partner) for partner in partners}), len(lines)) if told else ""
     timechart.show(
         view,
         filters,
@@ -176,6 +180,11 @@ def whose(row: Row) -> str:
     return name_of(row["partner"])
 
 
+def most_refused(series: Series) -> Mapping[str, timeline.Parts]:
+    """Refused and all requests of those who were refused most."""
+    return series.rates(whose, "limited", "requests", names=refused(series))
+
+
 def refused(series: Series) -> list[str] | None:
     """Those who were refused, most first; None where nobody was."""
     found = series.column(whose, "limited")
@@ -188,12 +197,6 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
         view, "postback_outcomes", filters=filters, shape=Sum(("outcome",), ("postbacks", "duplicates"))
     )
     before = past.series(view, "postback_outcomes", filters=filters, shape=Sum((), ("postbacks",)))
-    found = buckets.filled(series.column(lambda row: str(row["outcome"]), "postbacks"))
-    again = buckets.filled(series.column(lambda _: "duplicate", "duplicates")).get("duplicate", [])
-    if "accepted" in found:
-        found["accepted"] = [whole - twice for whole, twice in zip(found["accepted"], again, strict=True)]
-        found["duplicate"] = again
-    named = {title("postback", key): found[key] for key in OUTCOMES if key in found}
     timechart.show(
         view,
         filters,
@@ -201,7 +204,7 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
         series.result,
         lambda: timeline.stacked(
             series.times,
-            named,
+            by_outcome(series),
             colours={title("postback", key): colour for key, (colour, _) in OUTCOMES.items()},
             patterns={title("postback", key): shape for key, (_, shape) in OUTCOMES.items()},
             unit=tell("unit.postbacks"),
@@ -211,3 +214,13 @@ def postbacks_over_time(view: View, filters: Filters) -> None:
         n=series.result.total("postbacks"),
         unit=tell("unit.postbacks"),
     )
+
+
+def by_outcome(series: Series) -> Mapping[str, list[int]]:
+    """Postbacks of each bucket by what became of them; accepted duplicates apart."""
+    found = buckets.filled(series.column(lambda row: str(row["outcome"]), "postbacks"))
+    again = buckets.filled(series.column(lambda _: "duplicate", "duplicates")).get("duplicate", [])
+    if "accepted" in found:
+        found["accepted"] = [whole - twice for whole, twice in zip(found["accepted"], again, strict=True)]
+        found["duplicate"] = again
+    return {title("postback", key): found[key] for key in OUTCOMES if key in found}

@@ -104,16 +104,15 @@ def ledger(view: View, filters: Filters) -> None:
     condition = "retries_beyond_day > 0" if group == BEYOND else equals("state", None if group == UNKNOWN else group)
     result = data.table(view.snapshot, "order_ledger", filters, shape=Only(condition))
     listed = result.rows[:MOST_LISTED]
-    rows = [order(row, address) for row, address in zip(listed, links.orders(view, listed), strict=True)]
     chosen: list[int] = []
     panel.table(
         view,
         "order_ledger",
         result,
-        rows,
+        lambda: [order(row, address) for row, address in zip(listed, links.orders(view, listed), strict=True)],
         columns=[name for name in COLUMNS if name != "retries_beyond_day" or group == BEYOND],
         metrics=("orders.state", "orders.requests", "orders.amount"),
-        note=ledger_note(group, found, len(rows), bool(states.rows)),
+        note=ledger_note(group, found, len(listed), bool(states.rows)),
         on_select=chosen.append,
     )
     if chosen:
@@ -239,7 +238,7 @@ def faults(view: View, filters: Filters) -> None:
         view,
         "order_fault_list",
         result,
-        [
+        lambda: [
             {"open_order": address} | row | {"fault": title("fault", row["fault"])}
             for address, row in zip(links.orders(view, result.rows), result.rows, strict=True)
         ],

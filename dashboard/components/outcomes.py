@@ -1,8 +1,11 @@
 """How attempts end, over time."""
 
+from collections.abc import Mapping
+
 from dashboard.charts import outcomes as charts
 from dashboard.charts import style, timeline
 from dashboard.components import buckets, data, past, timechart
+from dashboard.components.buckets import Series
 from dashboard.components.data import Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
@@ -27,7 +30,6 @@ def groups_over_time(view: View, filters: Filters) -> None:
     """Attempts by what kind of end they had: the sum over all partners at a glance."""
     series = buckets.series(view, "outcomes", filters=filters, shape=Sum((GROUP,), ("attempts",)))
     before = past.series(view, "outcomes", filters=filters, shape=Sum((), ("attempts",)))
-    found = buckets.filled(series.column(lambda row: str(row["grp"]), "attempts"))
     timechart.show(
         view,
         filters,
@@ -35,7 +37,7 @@ def groups_over_time(view: View, filters: Filters) -> None:
         series.result,
         lambda: timeline.stacked(
             series.times,
-            {title("ending", name): found[name] for name in GROUPS if name in found},
+            named(series, "grp", {name: title("ending", name) for name in GROUPS}),
             colours={title("ending", name): colour for name, (colour, _) in GROUPS.items()},
             patterns={title("ending", name): shape for name, (_, shape) in GROUPS.items()},
             unit=tell("unit.attempts"),
@@ -51,7 +53,6 @@ def over_time(view: View, filters: Filters) -> None:
     """Attempts by outcome, bids at the bottom, what was not sent at the top."""
     series = buckets.series(view, "outcomes", filters=filters, shape=Sum(("outcome",), ("attempts",)))
     before = past.series(view, "outcomes", filters=filters, shape=Sum((), ("attempts",)))
-    found = buckets.filled(series.column(lambda row: str(row["outcome"]), "attempts"))
     texts = data.outcome_texts(view.snapshot)
     titles = {name: str(texts.get(name, {}).get("title") or name) for name in charts.OUTCOMES}
     timechart.show(
@@ -61,7 +62,7 @@ def over_time(view: View, filters: Filters) -> None:
         series.result,
         lambda: timeline.stacked(
             series.times,
-            {titles[name]: found[name] for name in charts.OUTCOMES if name in found},
+            named(series, "outcome", titles),
             colours={titles[name]: colour for name, (colour, _) in charts.OUTCOMES.items()},
             patterns={titles[name]: shape for name, (_, shape) in charts.OUTCOMES.items()},
             unit=tell("unit.attempts"),
@@ -71,3 +72,9 @@ def over_time(view: View, filters: Filters) -> None:
         n=series.result.total("attempts"),
         unit=tell("unit.attempts"),
     )
+
+
+def named(series: Series, column: str, titles: Mapping[str, str]) -> Mapping[str, list[int]]:
+    """Attempts of each bucket by a column, under the titles of its values and in their order."""
+    found = buckets.filled(series.column(lambda row: str(row[column]), "attempts"))
+    return {title: found[name] for name, title in titles.items() if name in found}

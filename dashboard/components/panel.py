@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard.charts import spoken, style
-from dashboard.components import data, explain, grid, links
+from dashboard.charts.drawn import Drawn
+from dashboard.components import data, explain, grid, links, once
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
 from dashboard.texts import counted, say, tell
@@ -40,8 +41,12 @@ def chart(
     empty: bool | None = None,
     absent: str = "",
     options: Mapping[str, Any] | None = None,
+    also: Sequence[object] = (),
 ) -> None:
     """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words.
+
+    What `draw` gives may depend on the view, the result and other results with the same filters, and on nothing else
+    but `also`: it is called once, and the chart kept for the next runs.
 
     `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true. `options`
     go to the chart.
@@ -54,9 +59,14 @@ def chart(
         if is_empty:
             nothing(absent or f"panel.{name}.empty")
         else:
-            figure = draw()
-            alt = ". ".join([tell(f"panel.{name}.alt", n=n if n is None else int(n)), *spoken.figures(figure)])
+            figure, told = once.made(view, f"chart {name}", result, lambda: drawn(draw()), *also)
+            alt = ". ".join([tell(f"panel.{name}.alt", n=n if n is None else int(n)), *told])
             st.plotly_chart(figure, config=config(name), alt=alt, **{"key": f"chart_{name}"} | dict(options or {}))
+
+
+def drawn(figure: go.Figure) -> tuple[Drawn, list[str]]:
+    """A figure that is done, and its main marks in words."""
+    return Drawn(figure), spoken.figures(figure)
 
 
 def config(name: str) -> dict[str, Any]:
@@ -166,7 +176,7 @@ def table(
     view: View,
     name: str,
     result: Result,
-    rows: Sequence[Row],
+    rows: Sequence[Row] | Callable[[], Sequence[Row]],
     *,
     columns: Sequence[str] | None = None,
     metrics: Sequence[str] = (),
@@ -177,18 +187,29 @@ def table(
 ) -> None:
     """A panel that is a table: `rows` as they read best, with the result they come from behind the door.
 
+    Rows that a function gives depend on what a chart's `draw` may depend on and on the links' filters: it is called
+    once, and the table kept for the next runs.
+
     `empty` is the key of a text that stands for `panel.<name>.empty`, where that would not be true.
     """
     with st.container(border=True):
         head(view, name, result, metrics, None, "", keys=on_select is not None)
         if note:
             st.caption(note)
-        if not rows:
+        made = None
+        if callable(rows):
+            make, more = rows, (columns, links.kept())
+            shown, made = once.made(
+                view, f"table {name}", result, lambda: grid.listed(make(), view.zone, columns), *more
+            )
+        else:
+            shown = rows
+        if not shown:
             nothing(empty or f"panel.{name}.empty")
             return
         key = f"grid_{name}_{digest(result.sql)}" + (f"_{view.snapshot.id}" if on_select else "")
         grid.show(
-            rows,
+            shown,
             view.zone,
             key=key,
             columns=columns,
@@ -196,6 +217,7 @@ def table(
             memory=name,
             alt=tell(f"panel.{name}.alt"),
             absent=absent,
+            made=made,
         )
 
 

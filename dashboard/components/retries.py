@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from dashboard.charts import retries as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.style import Row, Rows
-from dashboard.components import buckets, data, hidden, panel, past, timechart
+from dashboard.charts.timeline import Parts
+from dashboard.components import buckets, data, hidden, once, panel, past, timechart
+from dashboard.components.buckets import Series
 from dashboard.components.data import Only
 from dashboard.components.view import View, clock
 from dashboard.escape import name_of
@@ -135,8 +137,7 @@ def amplification_time(view: View, stream: str) -> None:
     """Amplification over time of the partners where it is highest over the range."""
     series = buckets.series(view, "calls", shape=Only(of(stream)))
     before = past.series(view, "calls", shape=Only(of(stream)))
-    names = series.highest(partner, "attempts_sent", "calls_sent")
-    lines = series.rates(partner, "attempts_sent", "calls_sent", names=names[: buckets.MOST_LINES])
+    names, lines = once.made(view, "amplification_time", series.result, lambda: highest(series))
     timechart.show(
         view,
         view.filters,
@@ -158,6 +159,12 @@ def amplification_time(view: View, stream: str) -> None:
         empty=not names,
         absent=hidden.text("amplification", stream) if hidden.find(view, view.filters, stream) is not None else "",
     )
+
+
+def highest(series: Series) -> tuple[list[str], Mapping[str, Parts]]:
+    """The partners by their amplification, and attempts and calls of the first."""
+    names = series.highest(partner, "attempts_sent", "calls_sent")
+    return names, series.rates(partner, "attempts_sent", "calls_sent", names=names[: buckets.MOST_LINES])
 
 
 def partner(row: Row) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -130,8 +131,13 @@ def _forget_unknown() -> None:
     st.session_state.pop("_unknown_partners", None)
 
 
+@cache
+def _zones() -> list[str]:
+    return sorted(available_timezones())
+
+
 def _zone(snapshot: Snapshot) -> str:
-    zones = sorted(available_timezones())
+    zones = _zones()
     usual = snapshot.settings.get("zone", "UTC")
     index = zones.index(usual) if usual in zones else zones.index("UTC")
     return st.selectbox(tell("filter.zone"), zones, index, key="zone", bind="query-params") or usual

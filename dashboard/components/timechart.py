@@ -38,7 +38,8 @@ def show(
 
     none = empty if empty is not None else not result.rows
     said = " ".join(part for part in (note, "" if none else incidents.note(found, shown)) if part)
-    panel.chart(view, name, result, drawn, note=said, empty=none, options=select, **more)
+    also = (shown, bool(select))
+    panel.chart(view, name, result, drawn, note=said, empty=none, options=select, also=also, **more)
 
 
 def told(view: View, filters: Filters) -> list[incidents.Group]:

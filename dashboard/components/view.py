@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -39,6 +40,13 @@ class View:
     pages: Mapping[str, Any]
     compare: str = OFF
     before: "View | None" = None
+
+    @cached_property
+    def looked_at(self) -> tuple[object, ...]:
+        """All that tells this view from others, but for the session's language."""
+        before = None if self.before is None else self.before.looked_at
+        whole = str(self.snapshot.warehouse), self.snapshot.id
+        return *whole, self.filters, self.everywhere, self.start_us, self.end_us, self.compare, before
 
     @property
     def zone(self) -> ZoneInfo:

@@ -81,14 +81,16 @@ def over_time(view: View, filters: Filters) -> None:
     known = "utilisation is not null"
     series = buckets.series(view, "windows", filters=filters, shape=Sum(("key", "endpoint"), FULLEST, known))
     names = [charts.name(row) for row in fullest_first(by_key(view, filters).rows)]
-    lines = series.rates(charts.name, "requests", "limit", names=names[: buckets.MOST_LINES])
     timechart.show(
         view,
         filters,
         "window_time",
         series.result,
         lambda: timeline.rates(
-            series.times, lines, unit=tell("unit.window_requests"), budgets={tell("windows.limit"): 1.0}
+            series.times,
+            series.rates(charts.name, "requests", "limit", names=names[: buckets.MOST_LINES]),
+            unit=tell("unit.window_requests"),
+            budgets={tell("windows.limit"): 1.0},
         ),
         metrics=("windows.utilisation",),
         n=len(series.result.rows),
