@@ -21,9 +21,10 @@ from pathlib import Path
 
 import duckdb
 
-from dashboard.snapshot import open_snapshot
+from dashboard.snapshot import current_name, open_snapshot
 from ingest.load import ingest
 from ingest.verify import verify
+from tests.polling import await_publish
 
 ROUND_LINES = 40
 #: Lines of a new log: more than the first KiB, by which a file is known again once it grew under another name.
@@ -211,14 +212,15 @@ def _read(warehouse: Path, told: Path) -> None:
     signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
     while not stopped:
         try:
+            name = current_name(warehouse)
             snapshot = open_snapshot(warehouse)
             row = snapshot.query(BARS)[0]
             snapshot.close()
             reads += 1
             torn += len(set(row)) > 1
+            await_publish(warehouse, name)
         except Exception as error:  # any failure of a reader is what this looks for
             errors.append(repr(error)[:300])
-        time.sleep(0.02)
     seen.update(reads=reads, torn=torn, errors=errors[:20])
     told.write_text(json.dumps(seen))
 

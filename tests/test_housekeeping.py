@@ -233,25 +233,6 @@ def test_hours_of_a_day_that_no_notice_can_touch_become_a_day(tmp_path: Path) ->
     assert stands == sorted(stands)
 
 
-@pytest.mark.slow
-def test_150_loads_of_one_line_stay_quick(tmp_path: Path) -> None:
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w" / "retrylens.toml").write_text("snapshot_grace_s = 0\n")
-    seen: set[str] = set()
-    files, sizes = [], []
-    for number in range(150):
-        load(tmp_path, [attempt(moment(0, number // 50, number), f"a{number}")])
-        parts = read_state(tmp_path / "w").parts
-        new = [part for part in parts if part.path not in seen]
-        seen.update(part.path for part in new)
-        files.append(len(new))
-        sizes.append(sum(part.size for part in new))
-        assert max(Counter(part.relation for part in parts).values()) < 40
-    assert sum(files[-50:]) <= 1.2 * sum(files[1:51])
-    assert sum(sizes[-50:]) <= 2 * sum(sizes[1:51])
-    assert query(tmp_path / "w", "select count(*), count(distinct auction_id) from attempts") == [(150, 150)]
-
-
 # Keeping some days
 
 

@@ -1,4 +1,4 @@
-"""The warehouse as others meet it: what a load rewrites, what a polling reader sees, who holds it, where it lies."""
+"""The warehouse as others meet it: what a load rewrites, who holds it, where it lies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -57,6 +56,7 @@ def eight_days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
+@pytest.mark.slow
 def test_a_small_load_rewrites_only_what_it_touches(eight_days: Path, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
     shutil.copytree(eight_days, warehouse)
@@ -89,6 +89,7 @@ def test_loading_the_same_again_writes_no_parquet(eight_days: Path, tmp_path: Pa
     assert parquet_files(warehouse) == before
 
 
+@pytest.mark.slow
 def test_the_order_of_loads_does_not_show_in_any_table(tmp_path: Path) -> None:
     simulate(tmp_path / "logs", 11, 3, 2.0)
     files = sorted(str(path) for path in (tmp_path / "logs").glob("*.jsonl"))
@@ -111,49 +112,6 @@ def test_the_order_of_loads_does_not_show_in_any_table(tmp_path: Path) -> None:
         "latency",
     ):
         assert tables.rows(one, name, Filters()) == tables.rows(other, name, Filters()), name
-
-
-def poll(warehouse: Path, stop: threading.Event, seen: list[tuple[int, int, int]], errors: list[str]) -> None:
-    """Read facts, calls and the hour roll-up of one snapshot, over and over."""
-    while not stop.is_set():
-        try:
-            snapshot = open_snapshot(warehouse)
-            with snapshot.cursor() as cursor:
-                row = cursor.execute(
-                    "select (select count(*) from attempts), (select coalesce(sum(attempts_sent), 0) from calls),"
-                    " (select coalesce(sum(attempts), 0) from hour_attempts)"
-                ).fetchall()[0]
-            seen.append((int(row[0]), int(row[1]), int(row[2])))
-        except Exception as error:  # any failure of a reader is what this test looks for
-            errors.append(repr(error))
-        time.sleep(0.02)
-
-
-@pytest.mark.slow
-def test_200_commits_under_a_polling_reader(tmp_path: Path) -> None:
-    warehouse, log = tmp_path / "warehouse", tmp_path / "live.jsonl"
-    log.write_bytes(attempt(0))
-    ingest([str(log)], warehouse)
-    (warehouse / "retrylens.toml").write_text("snapshot_grace_s = 5\n")
-    seen: list[tuple[int, int, int]] = []
-    errors: list[str] = []
-    stop = threading.Event()
-    reader = threading.Thread(target=poll, args=(warehouse, stop, seen, errors))
-    reader.start()
-    try:
-        for number in range(1, 201):
-            with log.open("ab") as file:
-                file.write(attempt(number, hour=number % 3))
-            ingest([str(log)], warehouse)
-    finally:
-        stop.set()
-        reader.join()
-    torn = [row for row in seen if len(set(row)) != 1]
-    assert errors == []
-    assert torn == []
-    assert len({row[0] for row in seen}) > 20, "the reader saw hardly any of the commits"
-    assert open_snapshot(warehouse).meta["snapshot_id"] == "201"
-    assert len(list((warehouse / "snapshots").iterdir())) < 100, "old snapshots are not swept"
 
 
 def test_a_moved_warehouse_still_opens(tmp_path: Path) -> None:
