@@ -40,6 +40,9 @@ KEYS = (
     "dealid", "header",
 )  # fmt: skip
 
+MARKS = ("198.51.", "2001:db8:", "user.", "eyJhbGciOiJIUzI1NiIs", "-9dc0-4d2a-8a7e-", "SECRET")
+"""What values of a kind have in common, in the order of `Garden.plant`."""
+
 
 class Garden:
     """Values that must not be kept; each is new, so that one found tells where it came from."""
@@ -175,7 +178,17 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def found(garden: Garden, said: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(where, value) for where, text in said for value in garden.values if value in text]
+    """Where a value is: looked for, one by one, in texts with the part that all values of its kind share."""
+    by_mark = {mark: [value for value in garden.values if mark in value] for mark in MARKS}
+    assert set().union(*by_mark.values()) == set(garden.values)
+    return [
+        (where, value)
+        for where, text in said
+        for mark, values in by_mark.items()
+        if mark in text
+        for value in values
+        if value in text
+    ]
 
 
 @pytest.fixture(scope="module")
