@@ -39,6 +39,13 @@ PAGES = {
 }
 LOOPBACK = {"127.0.0.1", "localhost", "::1", None}
 PATIENCE_MS = 60_000
+GLANCE_MS = 100
+"""How often a page that is drawing is asked; at every frame, as is usual, the asking itself takes most of the time."""
+
+SETTLED = """() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+    && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))
+    && !document.querySelector('[data-testid=stSkeleton]')"""
+"""The run has ended, every chart is drawn, no placeholder is left."""
 
 
 def free_port() -> int:
@@ -118,13 +125,5 @@ def visit(page: Page, address: str, path: str) -> None:
 def settle(page: Page) -> None:
     """Waits for the page's title, for the end of its run and for its charts."""
     page.locator("[data-testid=stMain] h1").first.wait_for(timeout=PATIENCE_MS)
-    page.wait_for_function(
-        "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'",
-        timeout=PATIENCE_MS,
-    )
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))",
-        timeout=PATIENCE_MS,
-    )
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=PATIENCE_MS)
+    page.wait_for_function(SETTLED, timeout=PATIENCE_MS, polling=GLANCE_MS)
     page.wait_for_timeout(400)
