@@ -11,7 +11,7 @@ __all__ = ["KEYS", "differences"]
 
 
 @pytest.mark.slow
-@hard(30)
+@hard(20)
 @given(runs())
 def test_all_tables_equal_the_reference(run: Run) -> None:
     check(run)

@@ -9,7 +9,7 @@ from tests.reference.compare import Run, check, hard, runs
 
 
 @pytest.mark.slow
-@hard(30)
+@hard(20)
 @given(runs(postbacks=False))
 def test_exchange_tables_equal_the_reference(run: Run) -> None:
     check(run)

@@ -9,14 +9,14 @@ from tests.reference.compare import Run, check, hard, runs
 
 
 @pytest.mark.slow
-@hard(20)
+@hard(15)
 @given(runs(postbacks=False, shown=True))
 def test_exchange_tables_of_logs_that_hide_attempts_equal_the_reference(run: Run) -> None:
     check(run, shown=True)
 
 
 @pytest.mark.slow
-@hard(20)
+@hard(15)
 @given(runs(exchange=False, shown=True))
 def test_postback_tables_of_logs_that_hide_answers_equal_the_reference(run: Run) -> None:
     check(run, shown=True)

@@ -9,7 +9,7 @@ from tests.reference.compare import Run, check, hard, runs
 
 
 @pytest.mark.slow
-@hard(30)
+@hard(20)
 @given(runs(exchange=False))
 def test_postback_tables_equal_the_reference(run: Run) -> None:
     check(run)
