@@ -88,6 +88,7 @@ def test_outliers_do_not_hide_the_rule() -> None:
     assert (found.kind, found.jitter) == ("linear", "none")
 
 
+@pytest.mark.slow
 def test_senders_drawn_at_random() -> None:
     outcomes = list(proof.trials(proof.RULES, 12, 200, seed=5))
     tally = proof.Tally.of(outcomes)

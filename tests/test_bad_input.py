@@ -83,6 +83,7 @@ BREAKAGES: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "said"),
     [

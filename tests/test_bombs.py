@@ -17,6 +17,8 @@ from ingest.load import ingest
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt
 
+pytestmark = pytest.mark.slow
+
 MB = 1 << 20
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "zst": zstandard.compress}
 
@@ -83,7 +85,6 @@ def test_a_limit_of_nothing_names_the_file_and_the_setting(tmp_path: Path, name:
         ingest([str(tmp_path / "a.jsonl")], tmp_path / "w")
 
 
-@pytest.mark.slow
 def test_a_gigabyte_of_zeros_is_refused_without_holding_it(tmp_path: Path) -> None:
     bomb = tmp_path / "a.jsonl.gz"
     with gzip.open(bomb, "wb", compresslevel=1) as out:

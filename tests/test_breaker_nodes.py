@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dashboard import tables
 from dashboard.filters import Filters, make_filters
 from dashboard.snapshot import Snapshot
 from tests.loaded import Event, at, attempt, opened
+
+pytestmark = pytest.mark.slow
 
 
 def change(second: int, before: str, after: str, node: str | None = "n1", partner: str = "p") -> Event:

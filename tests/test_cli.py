@@ -47,6 +47,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_with_an_example(here: Path, command: str) -> None:
     done = run(command, "--help", cwd=here)

@@ -25,6 +25,8 @@ from ingest.verify import verify
 from tests.conftest import REPOSITORY
 from tests.loaded import at, attempt, postback
 
+pytestmark = pytest.mark.slow
+
 MB = 1 << 20
 POINTS = 20
 
@@ -118,7 +120,6 @@ def needed(folder: Path, logs: tuple[Path, str]) -> int:
     return before - min(least)
 
 
-@pytest.mark.slow
 def test_wherever_the_disk_runs_full_nothing_is_lost_and_the_next_load_does_it_all(
     disk: Path, logs: tuple[Path, str]
 ) -> None:

@@ -82,6 +82,7 @@ CELLS = {
 }
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(*(st.none() | cell for cell in CELLS.values())), max_size=6))
 def test_the_engine_writes_cells_as_the_reports_do(rows: Sequence[tuple[Any, ...]]) -> None:
@@ -96,6 +97,7 @@ def test_a_type_without_a_form_is_refused() -> None:
         list(csv_lines(cursor, "select interval 1 day as a"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_pages_give_the_bytes_of_the_command_line(snapshot: Snapshot, name: str) -> None:
     filters = wanted(name)

@@ -52,6 +52,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_walk_through_gives_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "calls.log").write_text(blocks("text")[0])
     (tmp_path / "calls.toml").write_text("\n".join(blocks("toml")))
@@ -286,6 +287,7 @@ def test_of_several_rows_those_that_can_be_read_are_kept(mine: Path) -> None:
     assert (loaded.counts.lines, loaded.counts.facts, dict(loaded.counts.mended)) == (1, 1, {"attempt": 1})
 
 
+@pytest.mark.slow
 def test_every_format_has_its_guide_and_says_what_it_is(tmp_path: Path) -> None:
     for fmt in list_formats():
         if isinstance(fmt, Foreign):
@@ -343,6 +345,7 @@ def test_a_log_of_each_format_is_recognised_and_by_no_other(name: str) -> None:
         assert [fmt.name for fmt in list_formats() if fit(fmt, line) is not None] in ([name], [])
 
 
+@pytest.mark.slow
 def test_a_folder_of_all_formats_loads_each_as_its_own(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     native = '{"event":"attempt","ts":"2026-11-29T11:00:00Z","auction_id":"a","partner":"p","http_status":204}\n'

@@ -9,6 +9,8 @@ import pytest
 from ingest.formats.registry import list_formats, native_format
 from tests.foreign_log import guide_sample, read
 
+pytestmark = pytest.mark.slow
+
 LOGS, LINES = 8, 60
 #: What stands in logs where it should not.
 ODD = [

@@ -36,6 +36,7 @@ def test_thirty_thousand_fuzzed_lines_end_where_they_should(tmp_path: Path) -> N
     assert outcome.peak_mb < MEMORY_MB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [21, 22])
 def test_a_few_fuzzed_lines(tmp_path: Path, seed: int) -> None:
     outcome = compare(tmp_path, 2000, seed)
@@ -62,6 +63,7 @@ GOOD = attempt(at(0), "A")
 WHOLE = json.dumps(GOOD).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "verdict"),
     [

@@ -164,6 +164,7 @@ def test_every_kind_becomes_a_fact_with_its_columns(plain: tuple[dict[str, Any],
     assert {row["stage"]: row["count"] for row in shown["funnel"] if row["funnel"] == "call"}["clicked"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_every_container_gives_the_same_facts_and_tables(
     plain: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path, container: str
@@ -176,6 +177,7 @@ def test_every_container_gives_the_same_facts_and_tables(
     assert everything(tmp_path / "w") == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", ["jsonl", "zst", "csv", "parquet"])
 def test_standard_input_gives_the_same_facts_and_tables(
     plain: tuple[dict[str, Any], dict[str, Any]], tmp_path: Path, container: str
@@ -210,6 +212,7 @@ def at_day(second: int, micro: int = 0) -> str:
     return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [False, True], ids=["one run", "a run each"])
 @pytest.mark.parametrize(
     ("instants", "kept"),
@@ -514,6 +517,7 @@ def test_late_notices_change_the_earlier_hours_and_lie_in_their_own(tmp_path: Pa
     assert funnel(warehouse)["won"] == 2
 
 
+@pytest.mark.slow
 def test_a_call_across_two_loads_is_one_call_in_either_order(tmp_path: Path) -> None:
     one = write(tmp_path / "1.jsonl", [attempt(at(3599), "A", http_status=503)])
     other = write(tmp_path / "2.jsonl", [attempt(at(3601), "A"), attempt(at(3600 + 3 * 3600), "A")])

@@ -179,6 +179,7 @@ def test_the_search_finds_what_is_kept(loaded: tuple[Path, Planted, bytes]) -> N
     assert any("attempts" in where for where in kept)
 
 
+@pytest.mark.slow
 def test_no_planted_value_is_in_what_commands_print(loaded: tuple[Path, Planted, bytes]) -> None:
     warehouse, plant, said = loaded
     place = ["--warehouse", str(warehouse)]
@@ -198,6 +199,7 @@ def test_a_value_under_a_known_key_stays_readable_in_a_reject(loaded: tuple[Path
     assert any('"auction_id":"G"' in raw and "bytes)" in raw for raw in raws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ["attempt,{ts},Mozilla (X11, {planted}),A,p,204", "attempt,{ts},A,{planted}"])
 def test_a_csv_row_of_other_length_keeps_no_cell_that_may_have_moved(tmp_path: Path, row: str) -> None:
     plant = Planted()

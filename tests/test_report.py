@@ -15,6 +15,8 @@ from dashboard.report import report_files, resolve_week, write_files
 from dashboard.snapshot import Snapshot
 from tests.loaded import Event, attempt, opened, postback
 
+pytestmark = pytest.mark.slow
+
 TOPICS = {
     "funnel", "partners", "retries", "flags", "no_bids", "breakers", "rate_limits", "postbacks", "data_quality"
 }  # fmt: skip

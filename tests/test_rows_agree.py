@@ -23,6 +23,8 @@ from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.record import Reader
 from ingest.rows.times import parse_time
 
+pytestmark = pytest.mark.slow
+
 NATIVE = load_format("native")
 ALWAYS, NEVER = 0, 1 << 60
 

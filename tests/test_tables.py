@@ -102,6 +102,7 @@ def test_contract_and_tables_agree() -> None:
     assert all(table.about for table in (*tables.TABLES.values(), *INNER_TABLES.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*sorted(CONTRACT), *INNER_TABLES])
 def test_the_statement_gives_the_same_rows_in_any_shell(simulated: Snapshot, name: str) -> None:
     path = simulated.warehouse / "snapshots" / f"{simulated.id}.duckdb"

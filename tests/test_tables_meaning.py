@@ -10,6 +10,8 @@ from dashboard import tables
 from dashboard.filters import Filters, make_filters
 from tests.loaded import at, attempt, opened, postback
 
+pytestmark = pytest.mark.slow
+
 
 def test_stages_without_evidence_have_no_count(tmp_path: Path) -> None:
     rows = tables.rows(opened(tmp_path, [attempt(at(0), "A")]), "funnel")

@@ -82,6 +82,7 @@ def test_tables_equal_the_truth(seed: int, tmp_path: Path) -> None:
     assert not found, "\n".join(found[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [name for name in SCENARIOS if name != "default"])
 def test_every_scenario_equals_its_truth(scenario: str, tmp_path: Path) -> None:
     truth = simulate(tmp_path / "logs", 7, 3, 5.0, scenario)

@@ -24,6 +24,8 @@ from tests.foreign_log import guide_sample
 from tests.loaded import Event, at, attempt, postback
 from tests.shown import opened_shown
 
+pytestmark = pytest.mark.slow
+
 Open = Callable[[Iterable[Event]], Snapshot]
 Row = dict[str, Any]
 
