@@ -54,7 +54,7 @@ def seen(test: AppTest) -> list[object]:
     return [*charts, *(table.value.to_csv() for table in test.dataframe)]
 
 
-@pytest.mark.parametrize("page", ["overview", "funnel", "no_bids", "retries", "breakers", "limits"])
+@pytest.mark.parametrize("page", ["overview", "funnel", "no_bids", "retries", "breakers", "limits", "whatif"])
 def test_other_choices_leave_nothing_behind(warehouse: Path, page: str) -> None:
     after_others = [seen(run(warehouse, page, **choice)) for choice in CHOICES]
     for choice, found in zip(CHOICES, after_others, strict=True):

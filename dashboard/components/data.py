@@ -109,7 +109,8 @@ class Asked:
 class Result:
     """Rows, and the statement that gives them as it stands in a DuckDB shell on the snapshot's file.
 
-    `asked` is None where no statement alone gives the rows. Pages share a result: they read it, and change nothing.
+    `asked` is None where no statement alone gives the rows; `known` may then tell the result from all others. Pages
+    share a result: they read it, and change nothing.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Result:
     values: list[tuple[Any, ...]]
     sql: str
     asked: Asked | None = None
+    known: str = ""
 
     frames: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
     """The rows as a table of a page shows them, by time zone."""

@@ -20,11 +20,12 @@ def made(view: View, name: str, result: Result, make: Callable[[], Made], *more:
     """What `make` gives, from an earlier run where there was one with the same view, language and `more`.
 
     It goes by `name`, which tells what is made of the result; `more` is what else it depends on. Sessions share it:
-    they read it, and change nothing. A result that no statement alone gives is not known again: it is made anew.
+    they read it, and change nothing. Of a result that cannot be known again all is made anew.
     """
-    if result.asked is None:
+    known = result.asked or result.known
+    if not known:
         return make()
-    told: Made = _made(repr((name, view.looked_at, languages.current().code, result.asked, more)), make)
+    told: Made = _made(repr((name, view.looked_at, languages.current().code, known, more)), make)
     return told
 
 

@@ -23,6 +23,7 @@ from dashboard.whatif.policy import policy_text
 
 KEEP_S = 3_600
 MOST_REPLAYS = 64
+MOST_RESULTS = 3 * MOST_REPLAYS
 
 LOSSES = (
     "partner",
@@ -62,9 +63,16 @@ def _replay(_snapshot: Snapshot, _policy: Policy, warehouse: str, id: str, text:
 
 def result(view: View, name: str, policy: Policy) -> Result:
     """The rows of a statement about the policy, and the statement."""
-    columns, types, values = statement.fetch(view.snapshot, name, policy, view.filters)
-    text = statement.sql(view.snapshot, name, policy, view.filters)
-    return Result(f"whatif_{name}", columns, types, values, text)
+    whole = str(view.snapshot.warehouse), view.snapshot.id
+    known = repr((*whole, name, policy_text(policy.fields()), view.filters))
+    return _result(known, view.snapshot, name, policy, view.filters)
+
+
+@st.cache_resource(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)
+def _result(known: str, _snapshot: Snapshot, _name: str, _policy: Policy, _filters: Filters) -> Result:
+    columns, types, values = statement.fetch(_snapshot, _name, _policy, _filters)
+    text = statement.sql(_snapshot, _name, _policy, _filters)
+    return Result(f"whatif_{_name}", columns, types, values, text, known=known)
 
 
 def headline(view: View, found: Replay) -> None:
