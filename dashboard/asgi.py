@@ -1,9 +1,12 @@
 """What `retrylens serve` runs: the pages, and beside them the files that they offer."""
 
+import gc
 import os
 from pathlib import Path
 from urllib.parse import quote
 
+import pandas  # noqa: F401  pages need it: loaded before the first one is asked for
+import plotly.graph_objects as go
 import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -38,3 +41,9 @@ async def export(request: Request) -> Response:
 app = st.App(
     Path(__file__).with_name("app.py"), routes=[Route(f"/{exports.ROUTE}/{{token}}/{{name}}", export, methods=["GET"])]
 )
+
+# After each run of a page Streamlit looks for garbage among all objects. What the libraries brought stays anyway: left
+# out, it saves a good part of a run.
+go.Figure()
+gc.collect()
+gc.freeze()
