@@ -43,6 +43,7 @@ def test_a_few_fuzzed_lines(tmp_path: Path, seed: int) -> None:
     assert outcome.agree, outcome
 
 
+@pytest.mark.slow
 def test_the_comparison_sees_a_line_that_was_lost_and_one_that_was_misjudged(tmp_path: Path) -> None:
     outcome = compare(tmp_path, 600, seed=23)
     assert outcome.agree

@@ -259,6 +259,7 @@ def test_an_event_id_alone_decides_whatever_else_the_line_says(tmp_path: Path) -
     assert (outcome["partner"], outcome["attempts"]) == ("p", 7)
 
 
+@pytest.mark.slow
 def test_with_dedup_equal_lines_are_dropped_within_and_across_its_loads(tmp_path: Path) -> None:
     warehouse, one, two, three = tmp_path / "w", attempt(at(0), "A"), attempt(at(1), "B"), attempt(at(2), "C")
     assert counts(load(warehouse, write(tmp_path / "a.jsonl", [one]))) == (1, 1, 0, 0, 0)
@@ -489,6 +490,7 @@ def funnel(warehouse: Path, **chosen: Any) -> dict[str, int | None]:
     return {row["stage"]: row["count"] for row in rows if row["funnel"] == "call"}
 
 
+@pytest.mark.slow
 def test_late_notices_change_the_earlier_hours_and_lie_in_their_own(tmp_path: Path) -> None:
     warehouse = tmp_path / "w"
     bid = {"http_status": 200, "bids": 1}
@@ -534,6 +536,7 @@ def test_a_call_across_two_loads_is_one_call_in_either_order(tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.slow
 def test_the_first_billing_judges_impressions_again(tmp_path: Path) -> None:
     warehouse = tmp_path / "w"
     shown = [

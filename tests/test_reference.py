@@ -183,6 +183,7 @@ def test_mended_and_rejected() -> None:
 random_logs = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @random_logs
 @given(st.data())
 def test_order_and_split_of_the_lines_do_not_matter(data: st.DataObject) -> None:
@@ -201,6 +202,7 @@ def test_order_and_split_of_the_lines_do_not_matter(data: st.DataObject) -> None
         assert reference.table(name, whole, frm, to, partners) == reference.table(name, split, frm, to, partners), name
 
 
+@pytest.mark.slow
 @random_logs
 @given(logs.logs(), logs.filters())
 def test_losses_add_up_to_the_difference_of_the_stages(
@@ -216,6 +218,7 @@ def test_losses_add_up_to_the_difference_of_the_stages(
             assert before["count"] - after["count"] == lost[after["funnel"], after["stage"]]
 
 
+@pytest.mark.slow
 @random_logs
 @given(logs.logs(), st.integers(0, 8), st.data())
 def test_ranges_that_touch_add_up(lines: list[bytes], days: int, data: st.DataObject) -> None:

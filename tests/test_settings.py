@@ -87,6 +87,7 @@ def test_a_partner_may_have_a_breaker_of_its_own(tmp_path: Path) -> None:
     assert settings.breaker("q") == Breaker(open_s=5)
 
 
+@pytest.mark.slow
 def test_a_new_breaker_asks_for_a_rebuild_and_then_holds(tmp_path: Path) -> None:
     """Four failures in a row open a breaker that needs three attempts, not the usual one."""
     lines = [

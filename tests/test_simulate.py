@@ -291,6 +291,7 @@ def test_windows_have_every_kind_of_limit(run: tuple[Path, Truths]) -> None:
     assert any(row["utilisation"] and row["utilisation"] > 1 for row in rows)
 
 
+@pytest.mark.slow
 def test_orders_end_in_every_state_and_have_every_fault(tmp_path: Path) -> None:
     truth = simulate(tmp_path, 4, 4, 8, days=2)
     assert {row["state"] for row in truth["orders"]} == {

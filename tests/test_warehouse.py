@@ -197,6 +197,7 @@ def test_a_load_that_dies_before_the_publish_leaves_the_last_state(
     assert tables.rows(open_snapshot(tmp_path / "w"), "outcomes", Filters())[0]["attempts"] == 2
 
 
+@pytest.mark.slow
 def test_a_setting_that_models_depend_on_asks_for_rebuild(tmp_path: Path) -> None:
     bid = {"http_status": 200, "bids": 1, "budget_ms": 300, "elapsed_ms": 0, "latency_ms": 265}
     log = tmp_path / "a.jsonl"
