@@ -40,6 +40,11 @@ def compact(parts: Parts, newest_before_us: int, newest_us: int, settled_days: i
                 _merge(parts, relation, _small(held) if before <= day < now else _due(held), order_of(relation))
     for relation, order in TIMELESS.items():
         _merge(parts, relation, _due(parts.of(relation)), order)
+    compact_models(parts, before, now, settled_days)
+
+
+def compact_models(parts: Parts, before: int, now: int, settled_days: int) -> None:
+    """Merge parts of models: those of days of few rows, and of days that settled from `before` to `now`."""
     settled = settled_days * DAY_US
     for relation in MODELS:
         for day, held in _by_day(parts.of(relation), lambda part: part.unit_us):

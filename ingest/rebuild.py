@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ingest.compact import compact_models
 from ingest.errors import InputError
 from ingest.keep import ROLL_UPS
 from ingest.load import engine
@@ -51,6 +52,7 @@ def rebuild(warehouse: Path) -> Path:
             Build(con, parts, settings, first=True).run(
                 billing=state.evidence.get("billing", False), billing_is_new=False
             )
+            compact_models(parts, 0, state.streams.get("all", (0, 0))[1], settings.notice_days + 1)
         finally:
             con.close()
         publication = Publication(settings, state.evidence, state.streams, state.known, flag_history=state.flag_history)

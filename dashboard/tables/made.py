@@ -185,6 +185,9 @@ def flag_window(snapshot: Snapshot, filters: Filters, stream: str) -> tuple[int,
 
 
 def _flag_retries(context: Context) -> str:
+    windows = {flag_window(context.snapshot, context.filters, stream) for stream in ("exchange", "postback")}
+    if len(windows) == 1:
+        return context.cube("retries", windows.pop())
     return "\nunion all by name\n".join(
         f"select * from (\n{context.cube('retries', flag_window(context.snapshot, context.filters, stream))}\n)\n"
         f"where stream = '{stream}'"

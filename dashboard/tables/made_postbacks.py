@@ -18,6 +18,10 @@ def _orders(context: Context) -> str:
     return _of_span(context, "orders", "call_us", "partner")
 
 
+def _faulty_orders(context: Context) -> str:
+    return _of_span(context, "faulty_orders", "call_us", "partner")
+
+
 def _throttles(context: Context) -> str:
     return _of_span(context, "throttles", "us", "key")
 
@@ -88,6 +92,7 @@ def _kept_windows(context: Context) -> str:
 
 
 MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
+    "faulty_rows": _faulty_orders,
     "kept_facts": _kept_facts,
     "kept_windows": _kept_windows,
     "later_postbacks": _later_postbacks,

@@ -1,5 +1,16 @@
 -- money of won calls whose last bid came on a retry, rolled up as the flags are
-with sums as (
+with counted as (
+    select
+        partner,
+        trigger,
+        currency,
+        sum(price) as price
+    from flag_rescues
+    where currency is not null
+    group by all
+),
+
+sums as (
     select
         partner,
         trigger,
@@ -7,8 +18,7 @@ with sums as (
         grouping(partner) = 1 as all_of_partners,
         grouping(trigger) = 1 as all_of_triggers,
         sum(price)::decimal(30, 6) * (select factor from money_factor) as amount
-    from flag_rescues
-    where currency is not null
+    from counted
     group by grouping sets (
         (partner, trigger, currency), (partner, currency), (trigger, currency), (currency)
     )

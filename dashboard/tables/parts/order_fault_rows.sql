@@ -1,28 +1,45 @@
 -- each fault of an order of the range; reuses of idempotency keys by requests of the range without an order make one
 -- row of their tenant and event type
-with found as (
+with reused as (
+    select placed.tenant, placed.event_type, placed.external_order_id, placed.call_us, placed.partner
+    from order_rows as placed
+    semi join order_reuses as reuses
+        on placed.tenant is not distinct from reuses.tenant
+            and placed.event_type is not distinct from reuses.event_type
+            and placed.external_order_id = reuses.external_order_id
+),
+
+placed as (
     select
-        placed.tenant,
-        placed.event_type,
-        placed.external_order_id,
-        placed.call_us,
-        placed.partner,
+        tenant,
+        event_type,
+        external_order_id,
+        call_us,
+        partner,
         double_count,
         reused_id,
-        unmarked_duplicate,
+        unmarked_duplicate
+    from faulty_rows
+    union all by name
+    select reused.*
+    from reused
+    anti join faulty_rows as faulty
+        on reused.tenant is not distinct from faulty.tenant
+            and reused.event_type is not distinct from faulty.event_type
+            and reused.external_order_id = faulty.external_order_id
+),
+
+found as (
+    select
+        placed.*,
         reuses.keys,
         reuses.low_key,
         reuses.high_key
-    from order_rows as placed
+    from placed
     left join order_reuses as reuses
         on placed.tenant is not distinct from reuses.tenant
             and placed.event_type is not distinct from reuses.event_type
             and placed.external_order_id = reuses.external_order_id
-    where
-        double_count is not null
-        or reused_id is not null
-        or unmarked_duplicate is not null
-        or reuses.keys is not null
     union all by name
     select
         tenant,

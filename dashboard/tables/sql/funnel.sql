@@ -1,14 +1,24 @@
 -- The three funnels: one row per funnel and stage. A stage without any evidence in the whole data has no count.
 --: series
-with reached as (
+with counted as (
+    select
+        /*at*/
+        funnel,
+        depth,
+        sum(n) as n
+    from depths
+    group by all
+),
+
+reached as (
     select
         /*at*/
         funnel,
         position,
         sum(n)::bigint as n
-    from depths
+    from counted
     inner join stages using (funnel)
-    where depths.depth >= stages.position - 1
+    where counted.depth >= stages.position - 1
     group by all
 ),
 

@@ -13,16 +13,27 @@ with missed as (
     where reached.known and missed.known
 ),
 
+counted as (
+    select
+        /*at*/
+        funnel,
+        depth,
+        reason,
+        sum(n) as n
+    from depths
+    group by all
+),
+
 named as (
     select
         /*at*/
         missed.funnel,
         missed.missed_position,
         missed.stage,
-        coalesce(depths.reason, concat('no_', missed.stage)) as reason,
-        depths.n
-    from depths
-    inner join missed on depths.funnel = missed.funnel and depths.depth + 1 = missed.position
+        coalesce(counted.reason, concat('no_', missed.stage)) as reason,
+        counted.n
+    from counted
+    inner join missed on counted.funnel = missed.funnel and counted.depth + 1 = missed.position
 )
 
 select
