@@ -56,6 +56,8 @@ class Build:
         reported = Reported(self.con, self.parts, first=self.first)
         rejudged = reported.states(self._facts("breaker_events"))
         reported.pieces(self.parts.of("attempts"), self.touched["attempts"])
+        if self.first:
+            reported.recall()
         for keyed in KEYED:
             also = self._also_touched(billing_is_new, rejudged) if keyed is EXCHANGE else []
             self._keyed(keyed, also)

@@ -41,6 +41,30 @@ asof left join new_states
 where judged_anew or old_states.us is distinct from new_states.us
 """
 
+#: Attempts by state of hours whose facts are gone, from whole minutes in which no state began: others are not known.
+_OF_MINUTES = """
+with spans as (
+    select
+        partner, coalesce(node, '') as node_key, us,
+        coalesce(lead(us) over (partition by partner, node order by us, place), 9223372036854775807) as to_us
+    from breaker_states
+)
+select
+    minute_us // {hour} * {hour} as hour_us, counted.partner, counted.node, spans.us as from_us,
+    coalesce(sum(attempts) filter (grp <> 'not_sent'), 0)::bigint as attempts,
+    coalesce(sum(attempts) filter (grp = 'failure'), 0)::bigint as failures,
+    coalesce(sum(attempts) filter (outcome = 'not_sent_breaker'), 0)::bigint as blocked,
+    coalesce(sum(attempts) filter (grp = 'answered'), 0)::bigint as answered,
+    coalesce(sum(attempts) filter (grp = 'cancelled'), 0)::bigint as cancelled
+from {minutes} as counted
+inner join outcomes using (outcome)
+inner join spans
+    on counted.partner = spans.partner and coalesce(counted.node, '') = spans.node_key
+        and spans.us <= minute_us and spans.to_us >= minute_us + 60000000
+where minute_us < {frozen}
+group by all
+"""
+
 
 class Reported:
     """One load's recomputation of the reported breakers; `hour_nodes` and `breaker_marks` stand already.
@@ -115,6 +139,18 @@ class Reported:
         for name in PIECES:
             self.parts.rewrite(name, found, fresh=model_sql(name), keep=kept, by_day=True)
         self.con.execute("set search_path = 'main'; drop schema pieces cascade")
+
+    def recall(self) -> None:
+        """Where no piece is left of the hours whose facts are gone, make them of the minutes that are."""
+        frozen, held = self.parts.frozen_us, self.parts.of("minute_attempts")
+        if not frozen or not held or any(part.unit_us < frozen for part in self.parts.of("breaker_pieces")):
+            return
+        rows = _OF_MINUTES.format(hour=HOUR_US, minutes=scan(self.parts.root, held), frozen=frozen)
+        self.con.execute(f"create or replace temp table recalled as {rows}")
+        hours = {int(hour) for (hour,) in self.con.execute("select distinct hour_us from recalled").fetchall()}
+        self.parts.frozen_us = 0
+        self.parts.rewrite("breaker_pieces", hours, fresh="select * from recalled", keep="true", by_day=True)
+        self.parts.frozen_us = frozen
 
     def _stand(self, relation: str) -> None:
         """Let the stored rows of `relation` go by its name."""

@@ -17,12 +17,11 @@ followed as (
     select
         pieced.*,
         ends.newest_us,
-        lead(from_us) over (
-            partition by partner
-            order by from_us, list_position(['half_open', 'closed', 'open'], state)
-        ) as next_us
+        row_number() over lane as place,
+        lead(from_us) over lane as next_us
     from pieced
     cross join (select newest_us from streams where stream = 'exchange') as ends
+    window lane as (partition by partner order by from_us, list_position(['half_open', 'closed', 'open'], state))
 ),
 
 lasting as (
@@ -35,20 +34,11 @@ lasting as (
         attempts,
         failures,
         blocked,
+        place,
         next_us is null and newest_us >= until_us as awaits_probe
     from followed
-),
-
-intervals as (
-    select partner, state, from_us, to_us, attempts, failures, blocked from lasting
-    union all
-    select partner, 'half_open', to_us, null, 0, 0, 0 from lasting where awaits_probe
 )
 
-select
-    *,
-    row_number() over (
-        partition by partner
-        order by from_us, list_position(['half_open', 'closed', 'open'], state)
-    ) as place
-from intervals
+select partner, state, from_us, to_us, attempts, failures, blocked, place from lasting
+union all
+select partner, 'half_open', to_us, null, 0, 0, 0, place + 1 from lasting where awaits_probe

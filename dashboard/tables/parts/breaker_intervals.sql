@@ -3,7 +3,6 @@ with changes as (
     select
         partner,
         node,
-        concat('n', node) as node_key,
         us,
         state,
         place,
@@ -15,7 +14,7 @@ with changes as (
 select
     partner,
     node,
-    node_key,
+    concat('n', node) as node_key,
     place,
     state,
     us as from_us,
