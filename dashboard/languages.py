@@ -42,6 +42,7 @@ class Language:
     plural: Callable[[float], str]
     thousands: str = ","
     decimal: str = "."
+    per_cent: str = "%"
     date: str = "%Y-%m-%d"
     day: str = "%d %b"
     days: str = "%d %b\n%Y"
@@ -54,7 +55,7 @@ class Language:
 
 
 _POINTS = {"date": "%d.%m.%Y", "day": "%d.%m", "days": "%d.%m\n%Y", "hover": "%d.%m.%Y %H:%M:%S"}
-_SPACED = {"thousands": "\u00a0", "decimal": ",", "grid_time": "DD.MM.YYYY HH:mm:ss"}
+_SPACED = {"thousands": "\u00a0", "decimal": ",", "per_cent": "\u00a0%", "grid_time": "DD.MM.YYYY HH:mm:ss"}
 
 ENGLISH = Language("en", "English", english)
 LANGUAGES = {

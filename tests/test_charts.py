@@ -81,7 +81,7 @@ def test_plotly_escapes_tags_templates_and_formulas() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "unknown"), (0, "0.0 %"), (0.0004, "<0.1 %"), (0.123, "12.3 %"), (0.9999, ">99.9 %"), (1, "100.0 %")],
+    [(None, "unknown"), (0, "0.0%"), (0.0004, "<0.1%"), (0.123, "12.3%"), (0.9999, ">99.9%"), (1, "100.0%")],
 )
 def test_percent(value: float | None, shown: str) -> None:
     assert style.percent(value) == shown
@@ -110,7 +110,7 @@ def test_funnel_names_a_stage_without_evidence() -> None:
     ]
     bar = funnel.stages(rows).data[0]
     assert list(bar.x) == [10, 8, 0]
-    assert list(bar.text) == ["10", "8 · 80.0 %", "unknown"]
+    assert list(bar.text) == ["10", "8 · 80.0%", "unknown"]
 
 
 def test_rates_leave_gaps_where_nothing_was_measured_and_draw_zero() -> None:
@@ -129,7 +129,7 @@ def test_stacked_bars_tell_share_and_n() -> None:
         HOURS[:2], {"bid": [3, 0], "no-bid": [1, 4]}, colours={}, patterns={"bid": "/"}, unit="attempts"
     )
     assert list(figure.data[0].y) == [3, 0]
-    assert tuple(figure.data[0].customdata[0]) == ("3", "4", "75.0 %")
+    assert tuple(figure.data[0].customdata[0]) == ("3", "4", "75.0%")
     assert figure.data[0].marker.pattern.shape == "/"
 
 
@@ -138,8 +138,8 @@ def test_heatmap_tells_rate_n_and_interval_and_leaves_unmade_retries_empty() -> 
     figure = retries.heatmap(rows, {"timeout": "Timeout"})
     cells = figure.data[0]
     assert [list(line) for line in cells.z] == [[0.01, 0.01], [0.01, None]]
-    assert re.sub("<[^>]+>", "|", cells.text[0][0]) == "2.0 %||1-9|n 100|"
-    assert "95 % interval 1.0 % to 9.0 %" in cells.customdata[0][0]
+    assert re.sub("<[^>]+>", "|", cells.text[0][0]) == "2.0%||1-9|n 100|"
+    assert "95% interval 1.0% to 9.0%" in cells.customdata[0][0]
     assert cells.text[1][1] == ""
 
 
@@ -241,7 +241,7 @@ def test_no_bid_reasons_carry_their_class() -> None:
         {"reason": "no_reason", "name": "No reason given", "class": "none", "no_bids": 1},
     ]
     bar = no_bids.reasons(rows).data[0]
-    assert bar.text[0] == "3 · 75.0 % · traffic"
+    assert bar.text[0] == "3 · 75.0% · traffic"
     assert bar.customdata[0][0] == "5 · Cloud, Data Center, or Proxy IP"
 
 
@@ -310,7 +310,7 @@ def test_a_finding_tells_what_one_retry_costs() -> None:
     [told] = attention.bad_retries([flag("slowdsp", "timeout", "disable", 25)], {"timeout": "Timeout"}, 7)
     said = say(f"finding.{told.text}", **told.values).replace("\\", "")
     assert said == (
-        "Retries to **slowdsp** after **Timeout**: 0 of 100 succeeded in 7 days (at most 3.0 % in truth), 25 a day, "
+        "Retries to **slowdsp** after **Timeout**: 0 of 100 succeeded in 7 days (at most 3.0% in truth), 25 a day, "
         "at least 40.0 ms a retry. Switch them off."
     )
     [silent] = attention.bad_retries([flag("q", "timeout", "never") | {"ms_saved_per_day": None}], {}, 7)
@@ -373,8 +373,8 @@ def test_heatmap_with_many_numbers_keeps_n() -> None:
 
 def test_success_is_told_of_what_was_judged() -> None:
     actual, effective = retries.actual_and_effective([call("a", 1.1)]).data
-    assert tuple(actual.customdata[0]) == ("a", "50.0 %", "8")
-    assert tuple(effective.customdata[0]) == ("a", "90.0 %", "7")
+    assert tuple(actual.customdata[0]) == ("a", "50.0%", "8")
+    assert tuple(effective.customdata[0]) == ("a", "90.0%", "7")
 
 
 def test_highest_ratio_comes_first_and_names_without_one_are_left_out() -> None:

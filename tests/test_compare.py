@@ -34,11 +34,11 @@ def captions(test: AppTest) -> list[str]:
 def test_each_figure_tells_its_change_and_both_parts(warehouse: Path) -> None:
     test = run(warehouse, "partner", name="p", **SECOND_HOUR)
     told = captions(test)
-    assert "▲ +25.0 pp from 50.0 % (n 4)" in told
+    assert "▲ +25.0 pp from 50.0% (n 4)" in told
     assert "unchanged, 4" in told
     [tile] = [tile for tile in test.metric if tile.label == "Effective success"]
-    assert tile.value == "75.0 %"
-    assert tile.help.replace("\\", "").endswith("Before, 2026-09-14 11:00 - 2026-09-14 12:00 (UTC): 50.0 %, 2 of 4")
+    assert tile.value == "75.0%"
+    assert tile.help.replace("\\", "").endswith("Before, 2026-09-14 11:00 - 2026-09-14 12:00 (UTC): 50.0%, 2 of 4")
     assert "Compared with 2026-09-14 11:00 - 2026-09-14 12:00 (UTC)." in told
 
 
@@ -53,7 +53,7 @@ def test_counts_are_not_compared_with_a_period_that_the_data_cover_in_part(wareh
     asked = {"range": "Custom", "from": "2026-09-14T11:30", "to": "2026-09-14T13:00", "name": "p"}
     told = captions(run(warehouse, "partner", **asked))
     assert "unknown before" in told
-    assert "▲ +25.0 pp from 50.0 % (n 4)" in told
+    assert "▲ +25.0 pp from 50.0% (n 4)" in told
     [note] = [text for text in told if text.startswith("Compared with")]
     assert "only from 2026-09-14 11:00:00 on: counts are not compared" in note
 
@@ -83,13 +83,13 @@ def test_a_week_earlier_is_asked_for_by_the_address(warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "then", "expected"),
     [
-        (Amount("count", 120), Amount("count", 100), "▲ +20 (20.0 %) from 100"),
+        (Amount("count", 120), Amount("count", 100), "▲ +20 (20.0%) from 100"),
         (Amount("count", 3), Amount("count", 0), "▲ +3 from 0"),
         (Amount("count", 0), Amount("count", 0), "unchanged, 0"),
-        (Amount("ratio", 1.1, 110, 100), Amount("ratio", 1.2, 60, 50), "▼ \u22120.100 (8.3 %) from 1.200 (n 50)"),
-        (Amount("share", 0.5, 1, 2), Amount("share", 0.521, 521, 1000), "▼ \u22122.1 pp from 52.1 % (n 1,000)"),
-        (Amount("share", 0.02951, 1, 2), Amount("share", 0.02949, 1, 9), "▲ +0.00 pp from 2.9 % (n 9)"),
-        (Amount("share", None), Amount("share", 0.5, 1, 2), "was 50.0 % (n 2)"),
+        (Amount("ratio", 1.1, 110, 100), Amount("ratio", 1.2, 60, 50), "▼ \u22120.100 (8.3%) from 1.200 (n 50)"),
+        (Amount("share", 0.5, 1, 2), Amount("share", 0.521, 521, 1000), "▼ \u22122.1 pp from 52.1% (n 1,000)"),
+        (Amount("share", 0.02951, 1, 2), Amount("share", 0.02949, 1, 9), "▲ <0.01 pp from 2.9% (n 9)"),
+        (Amount("share", None), Amount("share", 0.5, 1, 2), "was 50.0% (n 2)"),
         (Amount("share", 0.5), Amount("share", None, None, 0), "unknown before"),
     ],
 )

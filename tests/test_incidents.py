@@ -74,7 +74,7 @@ def signs(chart: go.Figure, name: str) -> list[str]:
 
 def listed(test: AppTest) -> list[tuple[str, str]]:
     """Incidents of the page Breakers: kind, begin to end, the newest first."""
-    frame = next(frame.value for frame in test.dataframe if "incident" in frame.value)
+    frame = next(frame.value for frame in test.dataframe if {"incident", "limited"} <= {*frame.value})
     return [
         (
             row["incident"],

@@ -201,9 +201,9 @@ def test_russian_has_three_forms(n: int, said: str, speak: Any, monkeypatch: pyt
 @pytest.mark.parametrize(
     "code, count, percent, decimal, span",
     [
-        ("en", "1,234,567", "12.5 %", "1.250", "2.1 days"),
-        ("ru", f"1{NBSP}234{NBSP}567", "12,5 %", "1,250", f"2,1{NBSP}дн."),
-        ("uk", f"1{NBSP}234{NBSP}567", "12,5 %", "1,250", f"2,1{NBSP}дн."),
+        ("en", "1,234,567", "12.5%", "1.250", "2.1 days"),
+        ("ru", f"1{NBSP}234{NBSP}567", f"12,5{NBSP}%", "1,250", f"2,1{NBSP}дн."),
+        ("uk", f"1{NBSP}234{NBSP}567", f"12,5{NBSP}%", "1,250", f"2,1{NBSP}дн."),
     ],
 )
 def test_numbers_are_written_as_the_language_does(

@@ -180,8 +180,8 @@ def test_wasted_and_late_retries_are_told_with_what_was_judged(tmp_path: Path) -
     late = {"http_status": 200, "bids": 1, "latency_ms": 100, "elapsed_ms": 200, "budget_ms": 300}
     figures = retry_figures(tmp_path, late)
     assert figures["Wasted retries"] == "1 | of 2, took 50.0 ms"
-    assert figures["Late retries"] == "1 | 100.0 % of 1 judged"
-    assert figures["Retry bid rate"] == "50.0 % | n 2 retries"
+    assert figures["Late retries"] == "1 | 100.0% of 1 judged"
+    assert figures["Retry bid rate"] == "50.0% | n 2 retries"
 
 
 def test_late_retries_are_unknown_where_none_could_be_judged(tmp_path: Path) -> None:

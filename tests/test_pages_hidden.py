@@ -124,9 +124,9 @@ def test_the_funnel_tells_bids_that_are_known_from_those_that_may_be(tmp_path: P
     assert "3 of 4 answers do not tell a bid from a no-bid." in told
     assert "No bid means here that none is known" in told
     assert "0 \u00b7 or more" in charts(funnel)
-    assert "· 0.0 %" not in charts(funnel)
+    assert "· 0.0%" not in charts(funnel)
     tiles = {metric.label: metric.value for metric in run(warehouse, "no_bids").metric}
-    assert (tiles["No-bids of answers"], tiles["Without a reason"]) == ("unknown", "100.0 %")
+    assert (tiles["No-bids of answers"], tiles["Without a reason"]) == ("unknown", "100.0%")
 
 
 def charts(page: AppTest) -> str:
@@ -194,7 +194,7 @@ def test_tiles_of_unknown_figures_read_unknown(hidden: Path) -> None:
         "Amplification",
     ):
         assert tiles[name] == "unknown", name
-    assert tiles["Effective success"] == "75.0 %"
+    assert tiles["Effective success"] == "75.0%"
     tiles = {metric.label: metric.value for metric in run(hidden, "limits").metric}
     assert (tiles["429 of partners"], tiles["429 of postbacks"]) == ("unknown", "unknown")
     assert (tiles["Accepted postbacks"], tiles["Duplicates"], tiles["Lost conversions"]) == ("unknown",) * 3

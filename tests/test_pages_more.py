@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.components import attention, explain, tiles
+from dashboard.components import attention
 from dashboard.components.data import reason_titles
-from dashboard.components.tiles import Tile
 from dashboard.snapshot import open_snapshot
 from dashboard.texts import say, tell
 from tests import warehouses
@@ -28,28 +27,6 @@ def ingest(folder: Path, events: list[dict[str, Any]]) -> Path:
 
 def said(test: Any) -> str:
     return " ".join(words(test)).replace("\\", "")
-
-
-@pytest.mark.parametrize("query", [{}, {"stream": "postback", "name": "key-hammer"}], ids=["exchange", "postback"])
-@pytest.mark.parametrize("page", PAGES)
-def test_every_tile_tells_definition_numerator_denominator_and_n(
-    simulated: Path, monkeypatch: pytest.MonkeyPatch, page: str, query: dict[str, str]
-) -> None:
-    shown: list[tuple[Tile, str]] = []
-    real = tiles.show
-
-    def show(row: list[Tile], texts: Any, changes: Any = None) -> None:
-        for tile in row:
-            assert texts[tile.metric]["definition"], tile.text
-            shown.append((tile, explain.metric(texts, tile.metric, tile.n, tile.unit)))
-        real(row, texts, changes)
-
-    monkeypatch.setattr(tiles, "show", show)
-    run(simulated, page, **query)
-    assert bool(shown) is (page != "funnel")
-    for tile, told in shown:
-        for part in ("Numerator:", "Denominator:", "n = "):
-            assert part in told, (tile.text, told)
 
 
 def test_an_open_breaker_lasts_up_to_the_newest_data_whatever_the_range(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_waits_are_told_by_key_with_what_was_wasted(run: Any, shown: Shown) -> N
     first, second = shown.tables["throttle_keys"]
     assert (first["key"], first["early"], first["wasted"]) == ("k", 1, 1)
     assert (second["key"], second["on_time"], second["endpoint"]) == ("dsp", 1, None)
-    assert tiles(test)["Retry-After ignored"] == "50.0 % | n 2 429s judged"
+    assert tiles(test)["Retry-After ignored"] == "50.0% | n 2 429s judged"
     assert "inside a time to wait, which had to be in vain: 1." in said(test)
     [row] = shown.tables["throttle_recent"]
     assert (row["verdict"], row["retry_after_s"], row["waited_s"]) == (texts.tell("wait.early"), 10, 5)
@@ -207,10 +207,10 @@ def test_windows_over_their_limit_are_named_and_lead_to_their_requests(run: Any,
     test = run([sent(0, limit=2), sent(1, limit=2), refusal(2, limit=2), sent(60, limit=2), sent(61, "calm", limit=50)])
     first, *_ = shown.tables["window_fullest"]
     assert [first[name] for name in ("over", "key", "requests", "limited", "limit", "used")] == [
-        "over", "k", 3, 1, 2, "150.0 %",
+        "over", "k", 3, 1, 2, "150.0%",
     ]  # fmt: skip
     assert "Over their limit: 1 of these 3 windows." in said(test)
-    assert tiles(test)["Windows over limit"] == "33.3 % | n 3 windows"
+    assert tiles(test)["Windows over limit"] == "33.3% | n 3 windows"
     assert len(shown.tables["window_postbacks"]) == 3
     assert {row["key"]: row["utilisation"] for row in shown.charts["window_peaks"]} == {"k": 1.5, "calm": 0.02}
     assert {(row["key"], row["requests"], row["limit"]) for row in shown.charts["window_time"]} >= {("k", 3, 2)}

@@ -116,7 +116,7 @@ def test_hammering_is_not_asked_of_single_partners(run: Any) -> None:
 def test_the_time_budget_counts_retries_without_time_and_late_ones(run: Any, shown: dict[str, Rows]) -> None:
     common = {"budget_ms": 300, "timeout_ms": 120, "http_status": 503, "latency_ms": 100}
     test = run("retries", call(*[common | {"elapsed_ms": ms} for ms in (0, 15, 120, 200)]))
-    note = texts.say("budget.note", judged=3, infeasible=1, share="33.3 %", late=1, late_checked=3, unjudged=0).replace(
+    note = texts.say("budget.note", judged=3, infeasible=1, share="33.3%", late=1, late_checked=3, unjudged=0).replace(
         "\\", ""
     )
     assert note in said(test)

@@ -17,8 +17,8 @@ def test_lines_over_time_tell_their_newest_measured_value() -> None:
     hours = [NOON + timedelta(hours=hour) for hour in range(3)]
     figure = timeline.rates(hours, {"a": [(1, 4), (3, 4), (None, None)], "b": [(0, 2), (0, 2), (2, 2)]}, unit="calls")
     assert spoken.figures(figure) == [
-        "a: 75.0 %: 3 of 4 calls, 2026-09-14 13:00",
-        "b: 100.0 %: 2 of 2 calls, 2026-09-14 14:00",
+        "a: 75.0%: 3 of 4 calls, 2026-09-14 13:00",
+        "b: 100.0%: 2 of 2 calls, 2026-09-14 14:00",
     ]
 
 
@@ -35,7 +35,7 @@ def test_heatmap_tells_its_best_cells_and_leaves_out_empty_ones() -> None:
             "success_low": 0.01, "success_high": 0.09}  # fmt: skip
     figure = retries.heatmap([cell | {"retry_no": 1}, cell | {"retry_no": 3, "trigger": "reset"}], {})
     first, _ = spoken.figures(figure)
-    assert "2 of 100 succeeded: 2.0 %" in first
+    assert "2 of 100 succeeded: 2.0%" in first
 
 
 def test_names_are_told_letter_by_letter_and_cut() -> None:

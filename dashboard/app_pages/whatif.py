@@ -10,7 +10,8 @@ found = whatif.replay(view, policy)
 if found.totals["calls_hidden"] and not found.totals["attempts_before"]:
     whatif.all_hidden(found)
 elif found.partners:
-    whatif.headline(view, found)
+    whatif.measured(view)
+    whatif.headline(view, policy, found)
     left, right = layout.halves()
     with left:
         whatif.partners(view, policy, found)

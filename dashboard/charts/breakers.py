@@ -139,7 +139,7 @@ def when(piece: Piece) -> str:
 def sent(piece: Piece) -> str:
     """What was sent and blocked meanwhile."""
     key = "chart.lane_expected" if piece.lane[1] == "expected" else "chart.lane_sent"
-    return tell(key, attempts=style.count(piece.attempts), blocked=style.count(piece.blocked))
+    return tell(key, attempts=piece.attempts, blocked=piece.blocked)
 
 
 def mark_openings(figure: go.Figure, points: Sequence[tuple[int, datetime]], colour: str) -> None:

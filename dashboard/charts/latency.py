@@ -8,9 +8,9 @@ from dashboard.escape import plotly
 from dashboard.texts import tell
 
 QUANTILES = (
-    ("p50_ms", "", style.BLUE, "circle"),
-    ("p95_ms", "95 %", style.ORANGE, "diamond"),
-    ("p99_ms", "99 %", style.RED, "triangle-right"),
+    ("p50_ms", None, style.BLUE, "circle"),
+    ("p95_ms", 95, style.ORANGE, "diamond"),
+    ("p99_ms", 99, style.RED, "triangle-right"),
 )
 
 
@@ -21,7 +21,7 @@ def quantiles(rows: Rows) -> go.Figure:
     style.join_marks(figure, [(row["p50_ms"], row["p99_ms"]) for row in shown])
     milliseconds = tell("shape.ms", value="%{customdata[1]}")
     for column, share, colour, mark in QUANTILES:
-        name = share or tell("chart.median")
+        name = style.percentile(share) if share else tell("chart.median")
         figure.add_scatter(
             x=[row[column] for row in shown],
             y=list(range(len(shown))),

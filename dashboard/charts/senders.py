@@ -7,7 +7,7 @@ from dashboard.charts.style import Rows
 from dashboard.escape import plotly
 from dashboard.texts import tell
 
-MARKS = (("skew_p50_s", "", style.BLUE, "circle"), ("skew_p99_s", "99 %", style.RED, "triangle-right"))
+MARKS = (("skew_p50_s", None, style.BLUE, "circle"), ("skew_p99_s", 99, style.RED, "triangle-right"))
 STALE_S = 300
 LEAST_S = 0.01
 """Where a smaller skew, or none, is drawn: the axis is logarithmic."""
@@ -24,7 +24,7 @@ def skews(rows: Rows) -> go.Figure:
     shown = list(rows)[:MOST]
     figure = go.Figure()
     for column, share, colour, mark in MARKS:
-        label = share or tell("chart.median")
+        label = style.percentile(share) if share else tell("chart.median")
         figure.add_scatter(
             x=[max(row[column], LEAST_S) for row in shown],
             y=list(range(len(shown))),

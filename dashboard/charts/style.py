@@ -35,6 +35,9 @@ LINE_WIDTH = 46
 LONGEST_LINE = 120
 """Characters of a line of hover text."""
 
+ZONE_SIZE, ZONE_ROOM = 11, 14
+"""Pixels of the letters of a time zone, and of the line they take."""
+
 LEGEND_LINE, LEGEND_FREE = 18, 5
 """Pixels of a legend's line, and how many entries every chart has room for."""
 
@@ -72,10 +75,20 @@ def percent(value: float | None) -> str:
     if value is None:
         return unknown()
     if 0 < value < 0.001:
-        return f"<{number(0.1, '.1f')} %"
+        return f"<{per_cent(0.001)}"
     if 0.999 < value < 1:
-        return f">{number(99.9, '.1f')} %"
-    return f"{number(100 * value, '.1f')} %"
+        return f">{per_cent(0.999)}"
+    return per_cent(value)
+
+
+def per_cent(value: float) -> str:
+    """A fraction as the language writes it: 42.2%, or 42,2 % with a space that does not break."""
+    return number(100 * value, ".1f") + languages.current().per_cent
+
+
+def percentile(hundredth: int) -> str:
+    """The name of a quantile: 95%."""
+    return f"{hundredth}{languages.current().per_cent}"
 
 
 def of(part: str, whole: str) -> str:
@@ -130,6 +143,19 @@ def frame(figure: go.Figure, height: int, *, legend: bool = True) -> go.Figure:
     )
     figure.update_xaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, fixedrange=True, title=None)
     figure.update_yaxes(gridcolor=GRID, zerolinecolor=GRID, automargin=True, fixedrange=True, title=None)
+    return figure
+
+
+def over_time(figure: go.Figure) -> bool:
+    """Whether the axis is a date."""
+    return bool(figure.layout.xaxis.type == "date")
+
+
+def zoned(figure: go.Figure, zone: str) -> go.Figure:
+    """Names the zone of the clock below an axis of dates."""
+    if over_time(figure):
+        figure.update_xaxes(title={"text": plotly(zone), "font": {"size": ZONE_SIZE}, "standoff": 2})
+        figure.update_layout(height=figure.layout.height + ZONE_ROOM)
     return figure
 
 

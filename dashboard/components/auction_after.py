@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from dashboard.components import attempt_times, data, grid, links, panel
+from dashboard.components import attempt_times, data, door, grid, links, panel
 from dashboard.components.auction import Auction
 from dashboard.components.data import Only, Row
 from dashboard.components.view import View
@@ -118,5 +118,5 @@ def raw(view: View, auction: Auction) -> None:
         filters = Filters(auction=auction.id, frm_us=first, to_us=last + 1, zone=view.filters.zone)
         result = data.table(view.snapshot, "attempts", filters)
         grid.show(result.rows, view.zone, key=f"raw_{panel.digest(result.sql)}", absent=grid.ABSENT)
-        panel.download(view, result)
+        door.files(view, result)
         links.command(say("auction.raw_command"), "attempts", "--auction", auction.id)

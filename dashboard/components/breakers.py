@@ -94,6 +94,7 @@ def open_now(view: View, filters: Filters) -> Tile:
         metric="breakers.open_nodes",
         n=len(now),
         unit=tell("unit.lanes"),
+        ranged=False,
     )
 
 

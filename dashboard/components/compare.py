@@ -11,9 +11,13 @@ from dashboard.components.view import MINUTE_US, View, clock
 from dashboard.periods import CHOICES, OFF, PREVIOUS, before
 from dashboard.texts import in_every_language, say, tell, title
 
+ARROWS = ("▼", "▲")
 UP, DOWN = "▲ +", "▼ \u2212"
 FINE = 0.05
 """Percentage points below which a step gets a second decimal."""
+
+LEAST = 0.01
+"""Percentage points below which a step is told as less than that: +0.00 would read as none."""
 
 
 @dataclass(frozen=True)
@@ -79,23 +83,21 @@ def is_empty(past: View) -> bool:
     return first is None or past.end_us is None or past.end_us <= first
 
 
-def note(view: View) -> None:
-    """Says with which period the figures are compared, or why with none."""
+def note(view: View) -> str:
+    """With which period the figures are compared, or why with none; nothing where that was not asked for."""
     if view.compare == OFF or view.end_us is None:
-        return
+        return ""
     past = view.before
     if past is None:
-        st.caption(say("compare.no_begin" if view.filters.frm_us is None else "compare.no_time"))
-        return
+        return say("compare.no_begin" if view.filters.frm_us is None else "compare.no_time")
     first = view.snapshot.span("all").first_us or 0
     texts = {"period": period(past), "zone": view.filters.zone, "first": clock(view.local(first))}
     if is_empty(past):
-        st.caption(say("compare.no_data", **texts))
-        return
+        return say("compare.no_data", **texts)
     parts = [say("compare.compared", **texts)]
     if not is_whole(past):
         parts.append(say("compare.partial", first=clock(view.local(begin_of_data(past) or 0))))
-    st.caption(" ".join(parts))
+    return " ".join(parts)
 
 
 def period(view: View) -> str:
@@ -124,7 +126,7 @@ def changes(view: View, now: Mapping[str, Amount], then: Mapping[str, Amount]) -
 
 
 def change(now: Amount, then: Amount) -> str:
-    """▲ +2.1 pp from 43.0 % (n 11.9k): arrow and sign tell the direction. Where either is unknown, that is said."""
+    """▲ +2.1 pp from 43.0% (n 11.9k): arrow and sign tell the direction. Where either is unknown, that is said."""
     if then.value is None:
         return say("compare.unknown_before")
     step = None if now.value is None else difference(now.kind, now.value, then.value)
@@ -140,7 +142,10 @@ def difference(kind: str, now: float, then: float) -> str | None:
     step = now - then
     if kind == "share":
         points = 100 * abs(step)
-        text = tell("compare.points", value=style.number(points, ",.1f" if points >= FINE else ",.2f"))
+        value = style.number(points, ",.1f" if points >= FINE else ",.2f")
+        if points < LEAST:
+            return tell("compare.points", value=f"{ARROWS[step > 0]} <{style.number(LEAST, '.2f')}")
+        text = tell("compare.points", value=value)
     else:
         text = write(kind, abs(step))
         text += f" ({style.percent(abs(step) / abs(then))})" if then else ""

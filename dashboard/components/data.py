@@ -1,6 +1,8 @@
 """Result tables for pages, from the same statements as the command line, remembered per snapshot and filters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -133,6 +135,11 @@ class Result:
         """The rows whose columns have these values."""
         return [row for row in self.rows if all(row[column] == value for column, value in wanted.items())]
 
+    @property
+    def ranged(self) -> bool:
+        """Whether the range that was asked for bounds the rows."""
+        return self.asked is None or "range" not in (self.asked.source.words("ignores") or ())
+
     def total(self, column: str) -> int:
         """Sum of a count over all rows; unknown parts are left out."""
         return int(sum(row[column] or 0 for row in self.rows))
@@ -166,12 +173,29 @@ def _opened(warehouse: str, name: str) -> Snapshot:
     return open_snapshot(Path(warehouse))
 
 
+_behind: ContextVar[list[Result] | None] = ContextVar("behind", default=None)
+
+
+@contextmanager
+def noting(behind: list[Result]) -> Iterator[None]:
+    """Adds to `behind` each result that is asked for meanwhile: what the figures made here come from."""
+    outer = _behind.set(behind)
+    try:
+        yield
+    finally:
+        _behind.reset(outer)
+
+
 def table(
     snapshot: Snapshot, name: str, filters: Filters, *, bucket: str | None = None, shape: Shape | None = None
 ) -> Result:
     """A result table; with `bucket` (minute, hour, day) by time as `at`, with `shape` summed up or thinned out."""
     asked = Asked(name, filters, bucket, shape)
-    return _table(repr((str(snapshot.warehouse), snapshot.id, asked)), snapshot, asked)
+    result = _table(repr((str(snapshot.warehouse), snapshot.id, asked)), snapshot, asked)
+    behind = _behind.get()
+    if behind is not None and all(result is not other for other in behind):
+        behind.append(result)
+    return result
 
 
 @st.cache_resource(ttl=KEEP_S, max_entries=MOST_RESULTS, show_spinner=False)

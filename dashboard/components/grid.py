@@ -35,10 +35,14 @@ RATES = {
     "error_bound",
     "open_share",
     "probe_success",
+    "calls_change",
 }
+FEWEST = (3, 4, 5, 6)
+"""Decimals of a fraction, the fewest first."""
+
 RATIOS = {"amplification"}
-CHANGES = {"calls_change": "%+.1f %%", "effective_change": "%+.1f"}
-"""Differences, as English writes them: their sign says the direction."""
+POINTS = {"effective_change"}
+"""Differences of shares, in percentage points."""
 
 LINKS = {"open_auction", "open_order", "open_partner"}
 """Columns of addresses; a click opens one beside this page."""
@@ -83,7 +87,7 @@ def show(
     placeholder = style.unknown() if absent is None else absent
     options: dict[str, Any] = {
         "hide_index": True,
-        "column_config": {name: column(name, data[name], placeholder) for name in data.columns},
+        "column_config": {name: column(name, data[name], placeholder, zone.key) for name in data.columns},
         "placeholder": placeholder,
         "alt": alt or tell("grid.alt", rows=len(rows)),
         "height": "auto" if len(shown) * ROW < height else height,
@@ -133,7 +137,18 @@ def whole(result: Result, zone: ZoneInfo) -> pd.DataFrame:
 def frame(rows: Sequence[Row], zone: ZoneInfo, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Rows as a data frame whose cells a browser can show: local times, lists and objects as text."""
     names = list(columns or (rows[0].keys() if rows else ()))
-    return pd.DataFrame({name: [cell(row.get(name), zone) for row in rows] for name in names})
+    made = pd.DataFrame({name: [cell(row.get(name), zone) for row in rows] for name in names})
+    for name in RATES.intersection(names):
+        if pd.api.types.is_float_dtype(made[name]):
+            made[name] = made[name].round(places(made[name]))  # a browser cuts what it has no decimals for
+    return made
+
+
+def places(shares: "pd.Series[Any]") -> int:
+    """Decimals of a column of fractions: per cent with one, as in texts, or with as many as tell each from 0 and 1."""
+    known = shares.dropna()
+    apart = known[(known != 0) & (known != 1)]
+    return next((digits for digits in FEWEST if not apart.round(digits).isin((0, 1)).any()), FEWEST[-1])
 
 
 def cell(value: object, zone: ZoneInfo) -> object:
@@ -157,9 +172,12 @@ def fixed(digits: int) -> str:
     return f"%.{digits}f" if languages.current() is languages.ENGLISH else "localized"
 
 
-def column(name: str, values: "pd.Series[Any]", placeholder: str = "") -> Any:
-    """How a column is written, by its name and what is in it; wide enough for the word of what is not known."""
-    written = by_name(name, values)
+def column(name: str, values: "pd.Series[Any]", placeholder: str = "", zone: str = "") -> Any:
+    """How a column is written, by its name and what is in it; wide enough for the word of what is not known.
+
+    Columns of times name the zone.
+    """
+    written = by_name(name, values, zone)
     if squeezes(str(written["label"]), values, placeholder):
         written["width"] = PADDING + LETTER * len(placeholder)
     return written
@@ -174,22 +192,21 @@ def squeezes(label: str, values: "pd.Series[Any]", placeholder: str) -> bool:
     return max((len(f"{value:.1f}") for value in values.dropna()), default=0) < len(placeholder)
 
 
-def by_name(name: str, values: "pd.Series[Any]") -> Any:
+def by_name(name: str, values: "pd.Series[Any]", zone: str = "") -> Any:
     """How a column is written, but for its width."""
     label = table("column").get(name, name.replace("_", " "))
     if name in LINKS:
         return st.column_config.LinkColumn(label, display_text=tell("links.open"), width="small")
-    if name in CHANGES:
-        return st.column_config.NumberColumn(label, format=CHANGES[name])
     if name in RATES:
-        return st.column_config.NumberColumn(label, format="percent")
-    if name.endswith("_ms") and pd.api.types.is_float_dtype(values):
+        return st.column_config.NumberColumn(label, format="percent", step=10 ** -places(values))
+    if name in POINTS or (name.endswith("_ms") and pd.api.types.is_float_dtype(values)):
         return st.column_config.NumberColumn(label, format=fixed(1))
     if name in ("remedy", "definition"):
         return st.column_config.TextColumn(label, width="large")
     if name in RATIOS:
         return st.column_config.NumberColumn(label, format=fixed(3))
     if pd.api.types.is_datetime64_any_dtype(values):
+        label = ", ".join(part for part in (label, zone) if part)
         return st.column_config.DatetimeColumn(label, format=languages.current().grid_time)
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
         return st.column_config.NumberColumn(label, format="localized")

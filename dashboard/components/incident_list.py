@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from dashboard.charts.breakers import duration
-from dashboard.components import data, explain, grid, incidents, once
+from dashboard.components import data, door, explain, grid, hidden, incidents, once, panel
 from dashboard.components.incidents import Incident
 from dashboard.components.view import View
 from dashboard.escape import plain
@@ -20,29 +20,48 @@ MOST_FAULTS = 20
 
 
 def show(view: View, filters: Filters) -> None:
-    """One row an incident, the newest first; that there is none is said."""
+    """One row an incident, the newest first; that there is none is said, and for whom that is unknown."""
     texts = data.metric_texts(view.snapshot)
-    about = "\n\n".join([say("incidents.listed"), *(explain.metric(texts, name) for name in METRICS)])
+    told = [say("incidents.listed"), *(explain.metric(texts, name) for name in METRICS), explain.when(view)]
+    rows, made, behind = listed(view, filters)
+    unseen = [] if view.end_us is None else unknown(view, filters)
     with st.container(border=True):
-        st.markdown(f"**{say('incidents.title')}**", help=about)
-        rows, made = listed(view, filters)
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+            panel.title("incidents", say("incidents.title"), "\n\n".join(told))
+            with st.container(width="content"):
+                door.show(view, "incidents", behind)
+        for text in unseen:
+            st.caption(f":material/visibility_off: {text}")
         if not rows:
-            st.markdown(f":material/do_not_disturb_on: {say('incidents.none')}")
+            st.markdown(f":material/do_not_disturb_on: {say('incidents.none_known' if unseen else 'incidents.none')}")
             return
         alt, absent = tell("incidents.alt"), grid.ABSENT
         grid.show(rows, view.zone, key="incidents", columns=COLUMNS, alt=alt, absent=absent, made=made)
 
 
-def listed(view: View, filters: Filters) -> tuple[Sequence[data.Row], pd.DataFrame]:
-    """The incidents as they read best, made anew when the file of marks changed."""
+def listed(view: View, filters: Filters) -> tuple[Sequence[data.Row], pd.DataFrame, list[data.Result]]:
+    """The incidents as they read best and what they come from, made anew when the file of marks changed."""
     path = place(view.snapshot.warehouse)
 
-    def make() -> tuple[Sequence[data.Row], pd.DataFrame]:
-        found = [] if view.end_us is None else incidents.find(view, filters)
-        return grid.listed([row(one) for one in reversed(found)], view.zone, COLUMNS)
+    def make() -> tuple[Sequence[data.Row], pd.DataFrame, list[data.Result]]:
+        behind: list[data.Result] = []
+        with data.noting(behind):
+            found = [] if view.end_us is None else incidents.find(view, filters)
+        return *grid.listed([row(one) for one in reversed(found)], view.zone, COLUMNS), behind
 
     openings = data.table(view.snapshot, "breaker_openings", filters)
     return once.made(view, "incidents", openings, make, str(path), state(path))
+
+
+def unknown(view: View, filters: Filters) -> list[str]:
+    """What could not be looked for: bursts where refusals are unknown, openings where no log tells a state."""
+    rows = data.table(view.snapshot, "rate_limits", filters).rows
+    names = dict.fromkeys(row["partner"] for row in rows if row["limited"] is None)
+    said = [say("incidents.no_refusals").format(names=hidden.named(list(names)))] if names else []
+    lanes = data.table(view.snapshot, "breaker_nodes", filters).rows
+    if data.has_stream(view.snapshot, "exchange") and not any(row["known_s"] for row in lanes):
+        said.append(say("incidents.no_states"))
+    return said
 
 
 def row(one: Incident) -> data.Row:

@@ -1,6 +1,6 @@
 """What happened in a range: openings of breakers, bursts of 429, marks. One source for every chart over time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +10,13 @@ import streamlit as st
 from dashboard import marks
 from dashboard.charts.breakers import duration
 from dashboard.charts.incidents import KINDS, Band
-from dashboard.components import data
+from dashboard.components import data, grid
+from dashboard.components.panel import Aside
 from dashboard.components.view import View, clock
 from dashboard.escape import name_of, plain
-from dashboard.filters import Filters, epoch_us
+from dashboard.filters import Filters, epoch_us, utc
 from dashboard.marks import Marks
-from dashboard.texts import say, table, tell
+from dashboard.texts import say, table, tell, title
 
 MOST_BANDS = 24
 """Bands on one chart, those that lasted longest; marks come first."""
@@ -24,6 +25,9 @@ GAP_SHARE = 200
 """Bands of a kind are one where less than this part of the range lies between them: no eye would part them."""
 
 MOST_NAMED = 3
+MOST_TOLD = 3
+"""Of a chart's incidents, those that its alt text tells one by one."""
+
 SIGNS = {"open": "▼", "burst": "■", "mark": "◆"}
 
 
@@ -161,9 +165,7 @@ def _groups(asked: str, path: str, state: tuple[int, int] | None, _view: View, _
 def band(view: View, group: Group) -> Band:
     """A group as a chart draws it: within the range, and worded."""
     start, end = max(group.start_us, view.start_us or 0), min(group.end_us, view.end_us or 0)
-    more = len(group.names) - MOST_NAMED
-    names = ", ".join(plain(name, 40) for name in group.names[:MOST_NAMED])
-    lines = [table("incidents.kind")[group.kind], names + (f" {tell('incidents.more', n=more)}" if more > 0 else "")]
+    lines = [table("incidents.kind")[group.kind], named(group)]
     begin = clock(view.local(group.start_us))
     if group.kind == "mark":
         lines.append(begin)
@@ -175,15 +177,42 @@ def band(view: View, group: Group) -> Band:
     return Band(group.kind, view.local(start), view.local(end), lines)
 
 
-def note(found: Sequence[Group], shown: Sequence[Group]) -> str:
-    """What is drawn, by kind, and how much is not; nothing where nothing happened."""
+def note(found: Sequence[Group], shown: Sequence[Group], write: Callable[..., str] = say) -> str:
+    """What is drawn, by kind, and how much is not; nothing where nothing happened. `write`: as markdown or plain."""
     if not found:
         return ""
     counts = {kind: sum(group.kind == kind for group in shown) for kind in KINDS}
     parts = [
-        say("incidents.drawn", sign=SIGNS[kind], kind=table("incidents.kind")[kind], n=n)
+        write("incidents.drawn", sign=SIGNS[kind], kind=table("incidents.kind")[kind], n=n)
         for kind, n in counts.items()
         if n
     ]
-    rest = f" {say('incidents.not_drawn', n=len(found) - len(shown))}" if len(found) > len(shown) else ""
-    return f"{say('incidents.note')} {', '.join(parts)}.{rest}"
+    rest = f" {write('incidents.not_drawn', n=len(found) - len(shown))}" if len(found) > len(shown) else ""
+    return f"{write('incidents.note')} {', '.join(parts)}.{rest}"
+
+
+def aside(view: View, found: Sequence[Group], shown: Sequence[Group]) -> Aside:
+    """All groups as the rows of a table, the newest first, and for the ear what is drawn, the longest one by one."""
+    longest = sorted(shown, key=lambda group: group.start_us - group.end_us)[:MOST_TOLD]
+    told = [note(found, shown, tell), *(", ".join(band(view, group).lines) for group in longest)]
+    return Aside(*grid.listed([listed(group) for group in reversed(found)], view.zone), told)
+
+
+def listed(group: Group) -> data.Row:
+    """A group as a row; a mark has no end."""
+    lasts = group.kind != "mark"
+    return {
+        "incident": title("incidents.kind", group.kind),
+        "name": named(group),
+        "from": utc(group.start_us),
+        "to": utc(group.end_us) if lasts else None,
+        "lasted": duration(group.lasted_us / 1e6) if lasts else None,
+        "times": group.count,
+    }
+
+
+def named(group: Group) -> str:
+    """The first names of a group, and how many more there are."""
+    more = len(group.names) - MOST_NAMED
+    names = ", ".join(plain(name, 40) for name in group.names[:MOST_NAMED])
+    return names + (f" {tell('incidents.more', n=more)}" if more > 0 else "")

@@ -30,12 +30,14 @@ def freshness(view: View) -> None:
             metric="data.freshness",
             n=len(loads.rows),
             unit=tell("unit.loads"),
+            ranged=False,
         )
         for stream in ("exchange", "postback")
         if (span := view.snapshot.streams.get(stream)) or True
     ]
     refused = len(loads.of(status="refused"))
     tiles.show(
+        view,
         [
             *newest,
             Tile(
@@ -44,9 +46,15 @@ def freshness(view: View) -> None:
                 metric="loads.lines",
                 n=len(loads.rows),
                 unit=tell("unit.loads"),
+                ranged=False,
             ),
             tiles.rate(
-                "rejects", loads.total("rejects"), loads.total("lines"), metric="data.rejects", unit=tell("unit.lines")
+                "rejects",
+                loads.total("rejects"),
+                loads.total("lines"),
+                metric="data.rejects",
+                unit=tell("unit.lines"),
+                ranged=False,
             ),
             Tile(
                 "refused",
@@ -54,9 +62,11 @@ def freshness(view: View) -> None:
                 metric="data.refused",
                 n=len(loads.rows),
                 unit=tell("unit.loads"),
+                ranged=False,
             ),
         ],
-        data.metric_texts(view.snapshot),
+        [loads],
+        note=say("loads_note.whole"),
     )
 
 

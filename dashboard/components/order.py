@@ -9,7 +9,7 @@ from dashboard.charts import postbacks as charts
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
 from dashboard.charts.postbacks import Post
-from dashboard.components import data, grid, links, moments, panel
+from dashboard.components import data, door, grid, links, moments, panel
 from dashboard.components.data import Only, Result, Row
 from dashboard.components.limits import OUTCOMES
 from dashboard.components.view import View
@@ -261,7 +261,7 @@ def raw(view: View, order: Order) -> None:
             view.snapshot, "postbacks", Filters(order=order.id, zone=view.filters.zone), shape=Only(same)
         )
         grid.show(result.rows, view.zone, key=f"raw_{panel.digest(result.sql)}", absent=grid.ABSENT)
-        panel.download(view, result)
+        door.files(view, result)
         links.command(say("order_page.raw_command"), "postbacks", "--order", order.id)
 
 

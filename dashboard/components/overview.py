@@ -199,7 +199,7 @@ def partners(view: View) -> None:
 def changes(view: View) -> Callable[[data.Row], data.Row]:
     """Gives a row's columns of change since the earlier period; none where there is nothing to compare with.
 
-    Calls change by per cent of the earlier ones, unknown where the data do not cover that period; success changes by
+    Calls change by a share of the earlier ones, unknown where the data do not cover that period; success changes by
     percentage points.
     """
     past = view.before
@@ -213,11 +213,16 @@ def changes(view: View) -> Callable[[data.Row], data.Row]:
         calls, success = was.get("calls"), was.get("effective_success")
         known = success is not None and row["effective_success"] is not None
         return {
-            "calls_change": 100 * (row["calls"] - calls) / calls if calls and whole else None,
-            "effective_change": 100 * (row["effective_success"] - success) if known else None,
+            "calls_change": step((row["calls"] - calls) / calls, 3) if calls and whole else None,
+            "effective_change": step(100 * (row["effective_success"] - success), 1) if known else None,
         }
 
     return change
+
+
+def step(value: float, digits: int) -> float:
+    """A difference as far as it is shown: one that reads as none is none, and has no sign."""
+    return round(value, digits) + 0.0
 
 
 def is_hidden(row: data.Row) -> bool:

@@ -2,22 +2,19 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard.charts import spoken, style
 from dashboard.charts.drawn import Drawn
-from dashboard.components import data, explain, grid, links, once
+from dashboard.components import data, door, explain, grid, links, once
 from dashboard.components.data import Result, Row
 from dashboard.components.view import View
 from dashboard.texts import counted, say, tell
-
-DETAILS_HEIGHT = 220
-"""Pixels of the table and of the statement behind the door: both in sight at once."""
-
-FILES = ("csv", "parquet")
 
 PICTURES = ("png", "svg")
 CAMERA = ("Download plot as a PNG", "Download plot")
@@ -26,6 +23,15 @@ CAMERA = ("Download plot as a PNG", "Download plot")
 LOCALE = "page"
 SCALE = 2
 """Pixels of a saved PNG to one on the screen."""
+
+
+@dataclass(frozen=True)
+class Aside:
+    """What lies behind a chart beside its own numbers: as a table and its frame, and as sentences for who hears it."""
+
+    rows: Sequence[Row]
+    frame: pd.DataFrame
+    told: Sequence[str]
 
 
 def chart(
@@ -42,6 +48,7 @@ def chart(
     absent: str = "",
     options: Mapping[str, Any] | None = None,
     also: Sequence[object] = (),
+    aside: Aside | None = None,
 ) -> None:
     """Draws the panel whose texts stand under `panel.<name>`; without rows it says so in words.
 
@@ -49,24 +56,26 @@ def chart(
     but `also`: it is called once, and the chart kept for the next runs.
 
     `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true. `options`
-    go to the chart.
+    go to the chart; `aside` is told with it.
     """
     with st.container(border=True):
         is_empty = empty if empty is not None else not result.rows
-        head(view, name, result, metrics, n, unit, picture=not is_empty)
+        head(view, name, result, metrics, n, unit, picture=not is_empty, aside=aside)
         if note:
             st.caption(note)
         if is_empty:
             nothing(absent or f"panel.{name}.empty")
         else:
-            figure, told = once.made(view, f"chart {name}", result, lambda: drawn(draw()), *also)
-            alt = ". ".join([tell(f"panel.{name}.alt", n=n if n is None else int(n)), *told])
+            figure, told = once.made(view, f"chart {name}", result, lambda: drawn(draw(), view.filters.zone), *also)
+            said = [tell(f"panel.{name}.alt", n=n if n is None else int(n)), *told]
+            alt = ". ".join([*said, *(aside.told if aside else ())])
             st.plotly_chart(figure, config=config(name), alt=alt, **{"key": f"chart_{name}"} | dict(options or {}))
 
 
-def drawn(figure: go.Figure) -> tuple[Drawn, list[str]]:
-    """A figure that is done, and its main marks in words."""
-    return Drawn(figure), spoken.figures(figure)
+def drawn(figure: go.Figure, zone: str) -> tuple[Drawn, list[str]]:
+    """A figure that is done, its main marks in words, and the zone of its times."""
+    said = [tell("panel.alt_zone", zone=zone)] if style.over_time(figure) else []
+    return Drawn(style.zoned(figure, zone)), spoken.figures(figure) + said
 
 
 def config(name: str) -> dict[str, Any]:
@@ -95,15 +104,16 @@ def head(
     *,
     picture: bool = False,
     keys: bool = False,
+    aside: Aside | None = None,
 ) -> None:
     """The panel's title with its explanation, and the door to its data.
 
     `picture` where it has a chart to save, `keys` where the keyboard chooses rows.
     """
-    told = about(view, name, metrics, n, unit) + (f"\n\n{say('grid.keys')}" if keys else "")
+    told = about(view, name, result, metrics, n, unit) + (f"\n\n{say('grid.keys')}" if keys else "")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
         title(name, say(f"panel.{name}.title"), told)
-        details(view, name, result, picture=picture)
+        details(view, name, result, picture=picture, aside=aside)
 
 
 def title(name: str, text: str, help: str) -> None:
@@ -112,29 +122,30 @@ def title(name: str, text: str, help: str) -> None:
         st.header(text, anchor=False, help=help)
 
 
-def about(view: View, name: str, metrics: Sequence[str], n: float | None, unit: str) -> str:
-    """What the panel shows, the definition of each of its metrics, and n."""
+def about(view: View, name: str, result: Result, metrics: Sequence[str], n: float | None, unit: str) -> str:
+    """What the panel shows, the definition of each of its metrics, n, and of when it is."""
     texts = data.metric_texts(view.snapshot)
     parts = [say(f"panel.{name}.about"), *(explain.metric(texts, metric) for metric in metrics)]
     if n is not None:
         parts.append(say("explain.n", n=int(n), unit=counted(unit, n)))
+    parts.append(explain.when(view, ranged=bounds(view, result)))
     return "\n\n".join(part for part in parts if part)
 
 
-def details(view: View, name: str, result: Result, *, picture: bool = False) -> None:
-    """The rows as a table and as files, the kind of picture that the chart is saved as, and the statement."""
-    with st.popover(tell("panel.data"), icon=":material/table_view:", type="tertiary", key=f"details_{name}"):
-        if result.rows:
-            grid.show(
-                result.rows,
-                view.zone,
-                key=f"rows_{name}",
-                height=DETAILS_HEIGHT,
-                made=grid.whole(result, view.zone),
-            )
-        else:
-            st.caption(say("panel.no_rows"))
-        download(view, result)
+def bounds(view: View, result: Result) -> bool:
+    """Whether the range of the page is that of a result."""
+    return result.ranged and (result.asked is None or result.asked.filters.frm_us == view.filters.frm_us)
+
+
+def details(view: View, name: str, result: Result, *, picture: bool = False, aside: Aside | None = None) -> None:
+    """The rows as a table and as files, what lies behind, the kind of picture to save, and the statement."""
+    with st.popover(tell("panel.data"), icon=door.ICON, type="tertiary", key=f"details_{name}"):
+        door.rows(view, name, result)
+        door.files(view, result)
+        if aside is not None and aside.rows:
+            st.caption(say("panel.aside"))
+            key, absent = f"aside_{name}", grid.ABSENT
+            grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.frame)
         if picture:
             st.segmented_control(
                 tell("panel.picture"),
@@ -144,17 +155,7 @@ def details(view: View, name: str, result: Result, *, picture: bool = False) -> 
                 key=f"picture_{name}",
                 help=say("panel.picture_help"),
             )
-        st.caption(say("panel.sql", snapshot=f"snapshots/{view.snapshot.id}.duckdb"))
-        with st.container(height=DETAILS_HEIGHT, border=False):
-            st.code(result.sql, language="sql", wrap_lines=True)
-
-
-def download(view: View, result: Result) -> None:
-    """Links to the whole table as CSV and as Parquet."""
-    links.to_files(
-        {tell(f"panel.{ending}"): data.file_address(view.snapshot, result, ending) for ending in FILES},
-        tell("panel.whole"),
-    )
+        door.statement(view, result)
 
 
 def digest_of(content: bytes) -> str:

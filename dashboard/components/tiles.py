@@ -7,8 +7,9 @@ from typing import Any
 import streamlit as st
 
 from dashboard.charts import style
-from dashboard.components import compare, data, explain
+from dashboard.components import compare, data, door, explain
 from dashboard.components.compare import Amount
+from dashboard.components.data import Result
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters
@@ -23,7 +24,8 @@ NARROWEST = 160
 class Tile:
     """One figure. `text` names its label under `tile`; `metric` its entry in the dictionary; `n` its denominator.
 
-    `amount` is what an earlier period's is compared with; None where that would say nothing.
+    `amount` is what an earlier period's is compared with; None where that would say nothing. `ranged`: the range of
+    the page bounds it.
     """
 
     text: str
@@ -35,6 +37,7 @@ class Tile:
     chart: str = "line"
     note: str = ""
     amount: Amount | None = None
+    ranged: bool = True
 
 
 def rate(text: str, part: float | None, whole: float | None, *, events: bool = False, **more: Any) -> Tile:
@@ -44,15 +47,15 @@ def rate(text: str, part: float | None, whole: float | None, *, events: bool = F
 
 
 def compared(view: View, filters: Filters, build: Callable[[View, Filters], list[Tile]]) -> None:
-    """The tiles that `build` gives, each with its change since the earlier period of the view."""
-    shown = build(view, filters)
+    """The tiles that `build` gives, each with its change since the earlier period of the view, and a door."""
+    behind: list[Result] = []
+    with data.noting(behind):
+        shown = build(view, filters)
     changes: Mapping[str, tuple[str, str]] = {}
     if view.before is not None:
         past = build(view.before, view.before.within(filters))
         changes = compare.changes(view, amounts(shown), amounts(past))
-    show(shown, data.metric_texts(view.snapshot), changes)
-    if shown:
-        compare.note(view)
+    show(view, shown, behind, changes=changes, note=compare.note(view))
 
 
 def amounts(tiles: Sequence[Tile]) -> dict[str, Amount]:
@@ -61,30 +64,44 @@ def amounts(tiles: Sequence[Tile]) -> dict[str, Amount]:
 
 
 def show(
-    tiles: Sequence[Tile], texts: Mapping[str, Mapping[str, Any]], changes: Mapping[str, tuple[str, str]] | None = None
+    view: View,
+    tiles: Sequence[Tile],
+    behind: list[Result],
+    *,
+    changes: Mapping[str, tuple[str, str]] | None = None,
+    note: str = "",
 ) -> None:
-    """A row of figures that wraps on narrow screens; `changes` are said below those that have one."""
+    """A row of figures that wraps on narrow screens, with a door to the results `behind` them and their trends.
+
+    `changes` are said below the figures that have one, `note` below all.
+    """
     if not tiles:
         return
-    with st.grid(columns(len(tiles)), min_column_width=NARROWEST, gap="small"):
+    texts = data.metric_texts(view.snapshot)
+    with data.noting(behind), st.grid(columns(len(tiles)), min_column_width=NARROWEST, gap="small"):
         for tile in tiles:
             change, before = (changes or {}).get(tile.text, ("", ""))
             if not change:
-                one(tile, texts, border=True)
+                one(view, tile, texts, border=True)
                 continue
             with st.container(border=True, height="stretch", gap="xxsmall"):
-                one(tile, texts, before)
+                one(view, tile, texts, before)
                 st.caption(change)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
+        st.caption(note, width="stretch")
+        with st.container(width="content"):
+            door.show(view, f"tiles_{tiles[0].text}", behind)
 
 
-def one(tile: Tile, texts: Mapping[str, Mapping[str, Any]], before: str = "", *, border: bool = False) -> None:
+def one(
+    view: View, tile: Tile, texts: Mapping[str, Mapping[str, Any]], before: str = "", *, border: bool = False
+) -> None:
     """One figure; `before` tells the earlier one in full."""
     trend = [] if tile.trend is None else tile.trend()
-    told = (explain.metric(texts, tile.metric, tile.n, tile.unit), before)
     st.metric(
         say(f"tile.{tile.text}"),
         tile.value,
-        help="\n\n".join(part for part in told if part) or None,
+        help="\n\n".join(part for part in (*told(view, tile, texts), before) if part) or None,
         delta=note(tile),
         delta_arrow="off",
         delta_color="primary",
@@ -93,6 +110,15 @@ def one(tile: Tile, texts: Mapping[str, Mapping[str, Any]], before: str = "", *,
         chart_type="bar" if tile.chart == "bar" else "line",
         height="stretch",
     )
+
+
+def told(view: View, tile: Tile, texts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What a figure is: by the dictionary, of what it is made here, and of when it is."""
+    made = ""
+    if tile.amount is not None:
+        made = explain.made(tile.amount.part, tile.amount.whole, share=tile.amount.kind == "share")
+    n = explain.metric(texts, tile.metric, tile.n, tile.unit)
+    return n, made, explain.when(view, ranged=tile.ranged)
 
 
 def note(tile: Tile) -> str | None:

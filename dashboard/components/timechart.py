@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard.charts import incidents as drawing
-from dashboard.components import incidents, panel, zoom
+from dashboard.components import incidents, once, panel, zoom
 from dashboard.components.data import Result
 from dashboard.components.view import View
 from dashboard.filters import Filters
@@ -39,7 +39,10 @@ def show(
     none = empty if empty is not None else not result.rows
     said = " ".join(part for part in (note, "" if none else incidents.note(found, shown)) if part)
     also = (shown, bool(select))
-    panel.chart(view, name, result, drawn, note=said, empty=none, options=select, also=also, **more)
+    aside = None
+    if found and not none:
+        aside = once.made(view, f"aside {name}", result, lambda: incidents.aside(view, found, shown), found)
+    panel.chart(view, name, result, drawn, note=said, empty=none, options=select, also=also, aside=aside, **more)
 
 
 def told(view: View, filters: Filters) -> list[incidents.Group]:

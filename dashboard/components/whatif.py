@@ -9,8 +9,9 @@ from dashboard import whatif
 from dashboard.charts import style
 from dashboard.charts import whatif as charts
 from dashboard.charts.breakers import duration
-from dashboard.components import data, hidden, links, panel, tiles
-from dashboard.components.data import Result, Row
+from dashboard.components import call_tiles, data, hidden, links, panel, tiles
+from dashboard.components.buckets import Trend
+from dashboard.components.data import Only, Result, Row
 from dashboard.components.retries import money
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
@@ -75,7 +76,22 @@ def _result(known: str, _snapshot: Snapshot, _name: str, _policy: Policy, _filte
     return Result(f"whatif_{_name}", columns, types, values, text, known=known)
 
 
-def headline(view: View, found: Replay) -> None:
+def measured(view: View) -> None:
+    """What was under the policy in force, with its change: what the figures of another policy stand beside."""
+    st.header(tell("whatif.measured"), anchor=False)
+    tiles.compared(view, view.filters, baseline)
+    st.header(tell("whatif.would"), anchor=False)
+
+
+def baseline(view: View, filters: Filters) -> list[Tile]:
+    """The tiles of what was measured."""
+    only = Only("stream = 'exchange'")
+    now, trend = data.table(view.snapshot, "figures", filters, shape=only), Trend(view, "figures", filters, only)
+    row = now.rows[0] if now.rows else dict.fromkeys(now.columns)
+    return [figure(row, trend) for figure in (call_tiles.calls, call_tiles.effective, call_tiles.amplification)]
+
+
+def headline(view: View, policy: Policy, found: Replay) -> None:
     """What the policy changes over all partners."""
     totals = found.totals
     shown = [
@@ -99,7 +115,8 @@ def headline(view: View, found: Replay) -> None:
     ]
     if totals["blocked"] is not None:
         shown += [loss(totals, name, "attempts_before") for name in ("blocked", "opened")]
-    tiles.show(shown, data.metric_texts(view.snapshot))
+    note = say("whatif.no_sql") if policy.breaks else ""
+    tiles.show(view, shown, [result(view, name, policy) for name in ("partners", "triggers")], note=note)
     if totals["calls_hidden"]:
         st.caption(left_out(found))
 

@@ -31,7 +31,9 @@ def estimate(view: View, policy: Policy, found: Replay) -> None:
     told = found.estimate
     st.header(tell("whatif.estimate"), anchor=False, divider="gray")
     st.caption(say("whatif.estimate_about"))
+    behind = result(view, "estimate", policy)
     tiles.show(
+        view,
         [
             Tile(
                 "whatif_added",
@@ -50,13 +52,13 @@ def estimate(view: View, policy: Policy, found: Replay) -> None:
             expected(told, "successes"),
             expected(told, "bids"),
         ],
-        data.metric_texts(view.snapshot),
+        [behind],
     )
     titles = data.reason_titles(view.snapshot)
     panel.table(
         view,
         "whatif_estimate",
-        result(view, "estimate", policy),
+        behind,
         [shaped(row) | {"trigger": titles.get(row["trigger"], row["trigger"])} for row in found.estimates],
         columns=ESTIMATE,
         metrics=("whatif.successes", "whatif.bids"),

@@ -1,0 +1,176 @@
+"""Every number explains itself, on every page: what it is, what it is made of, when it is, and where it comes from."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import plotly.graph_objects as go
+import pytest
+
+from dashboard.components import explain
+from dashboard.snapshot import open_snapshot
+from tests import warehouses
+from tests.test_pages import PAGES, leave_environment, run
+
+__all__ = ["leave_environment"]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+STREAMS = pytest.mark.parametrize(
+    "query", [{}, {"stream": "postback", "name": "key-hammer"}], ids=["exchange", "postback"]
+)
+EVERY_PAGE = pytest.mark.parametrize("page", [*PAGES, "auction", "order"])
+UNRANGED = {"Open now", "Newest attempt", "Newest postback", "Lines read", "Rejected lines", "Refused files"}
+"""Figures of all data, whatever the range."""
+
+ZONE = "Europe/Kyiv"
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return warehouses.simulated(tmp_path_factory.mktemp("simulated"))
+
+
+@pytest.fixture(scope="module")
+def named(simulated: Path) -> dict[str, str]:
+    """What the pages of one thing are asked for: the auction with most attempts, the order with most postbacks."""
+    snapshot = open_snapshot(simulated)
+    [[auction]] = snapshot.query("select mode(auction_id) from attempts")
+    [[order]] = snapshot.query("select mode(external_order_id) from postbacks")
+    snapshot.close()
+    return {"auction": auction, "order": order}
+
+
+def leaves(block: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Every element of a page with the blocks that it stands in, outermost first."""
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from leaves(child, (*above, child))
+        else:
+            yield child, above
+
+
+def dates(figure: go.Figure) -> bool:
+    return any(trace.x is not None and len(trace.x) and str(trace.x[0])[:4] == "2026" for trace in figure.data)
+
+
+@STREAMS
+@EVERY_PAGE
+def test_every_figure_tells_definition_parts_n_range_and_freshness(
+    simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
+) -> None:
+    test = run(simulated, page, **named, **query, zone=ZONE)
+    assert bool(test.metric) is (page not in ("funnel", "auction", "order"))
+    for tile in test.metric:
+        told = tile.help.replace("\\", "")
+        for part in ("**: ", "Numerator: ", "Denominator: ", "n = ", "Newest event: 2026-09-14 "):
+            assert part in told, (tile.label, told)
+        assert ("Range: 2026-09-14 " in told) is (tile.label not in UNRANGED), tile.label
+        assert told.count(f"({ZONE})") >= 1, tile.label
+        if "%" in tile.value and tile.label not in ("Time open", "Effective success after"):
+            assert "Here: " in told, tile.label
+            assert "95% interval (Wilson): " in told, tile.label
+
+
+@STREAMS
+@EVERY_PAGE
+def test_the_door_of_figures_has_statements_that_run_as_they_stand(
+    simulated: Path, page: str, query: dict[str, str]
+) -> None:
+    test = run(simulated, page, **query)
+    keys = [one.key for one in test.get("popover") if (one.key or "").startswith("door_tiles_")]
+    assert len(keys) == (0 if not test.metric else 3 if page == "whatif" else 1)
+    if not keys:
+        return
+    shut = [code.value for code in test.code]
+    for key in keys:
+        test.session_state[key] = True
+    test.run()
+    shown = [code.value for code in test.code]
+    behind = [text for text in shown if text not in shut or shown.count(text) > shut.count(text)]
+    assert len(behind) >= len(keys)
+    snapshot = open_snapshot(simulated)
+    with duckdb.connect(str(simulated / "snapshots" / f"{snapshot.id}.duckdb"), read_only=True) as shell:
+        for text in behind:
+            assert shell.execute(text).description
+    snapshot.close()
+
+
+def test_the_door_of_figures_gives_what_the_figures_show(simulated: Path) -> None:
+    test = run(simulated, "overview")
+    test.session_state["door_tiles_calls"] = True
+    test.run()
+    snapshot = open_snapshot(simulated)
+    with duckdb.connect(str(simulated / "snapshots" / f"{snapshot.id}.duckdb"), read_only=True) as shell:
+        [row] = shell.execute(test.code[0].value).df().to_dict("records")
+    snapshot.close()
+    tiles = {tile.label: tile for tile in test.metric}
+    assert tiles["Calls"].value == f"{row['calls']:,}"
+    assert f"Here: {row['answered_calls']:,} of {row['judged_calls']:,}." in tiles["Effective success"].help.replace(
+        "\\", ""
+    )
+
+
+@STREAMS
+@EVERY_PAGE
+def test_every_chart_has_words_a_table_and_names_the_zone_of_its_times(
+    simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
+) -> None:
+    test = run(simulated, page, **named, **query, zone=ZONE)
+    charts = [(one, above) for one, above in leaves(test.main) if one.type == "plotly_chart"]
+    assert bool(charts) is (page != "data")
+    for chart, above in charts:
+        assert len(chart.proto.alt) > 20
+        within = [(one, [block.type for block in blocks]) for one, blocks in leaves(above[-1])]
+        assert any(one.type == "dataframe" and "popover" in blocks for one, blocks in within)
+        assert any(one.type == "code" and "popover" in blocks for one, blocks in within)
+        figure = go.Figure(json.loads(chart.proto.spec))
+        if dates(figure):
+            assert figure.layout.xaxis.title.text == ZONE
+            assert f"Times: {ZONE}" in chart.proto.alt
+
+
+def blocks(block: Any) -> Iterator[Any]:
+    """A block and all blocks in it."""
+    yield block
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from blocks(child)
+
+
+def leads_to_its_data(table: Any, above: tuple[Any, ...]) -> bool:
+    """Whether a table stands behind a door or beside one, or beside links to its files, or is what the user gave."""
+    beside = list(blocks(above[-1]))
+    files = any("download=" in one.proto.body for one, _ in leaves(above[-1]) if one.type == "html")
+    return files or any(block.type == "popover" for block in (*above, *beside)) or "max_retries" in table.value
+
+
+@STREAMS
+@EVERY_PAGE
+def test_every_table_has_words_a_door_and_names_the_zone_of_its_times(
+    simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
+) -> None:
+    test = run(simulated, page, **named, **query, zone=ZONE)
+    for table, above in leaves(test.main):
+        if table.type != "dataframe":
+            continue
+        assert table.proto.alt
+        columns = json.loads(table.proto.columns)
+        times = [name for name, kind in table.value.dtypes.items() if str(kind).startswith("datetime")]
+        for name in times:
+            assert columns[name]["label"].endswith(f", {ZONE}"), (table.key, name)
+        assert leads_to_its_data(table, above), table.proto.alt
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "low", "high"), [(10, 10, 0.722467, 1), (4, 10, 0.168180, 0.687326), (0, 10, 0, 0.277533)]
+)
+def test_the_interval_is_wilsons(part: int, whole: int, low: float, high: float) -> None:
+    assert explain.wilson(part, whole) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_a_quotient_tells_its_parts_and_a_share_its_interval() -> None:
+    assert explain.made(110, 100, share=False) == "Here: 110 of 100."
+    assert explain.made(4, 10, share=True).replace("\\", "") == "Here: 4 of 10. 95% interval (Wilson): 16.8% - 68.7%."
+    assert explain.made(None, 10, share=True) == explain.made(0, 0, share=True) == ""
