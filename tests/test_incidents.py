@@ -25,6 +25,7 @@ from dashboard.components.incidents import Group, Incident
 from dashboard.marks import MOST_ROWS, Fault, Mark, Marks, place, read
 from ingest.settings import Settings
 from tests.loaded import Event, at, attempt, load, postback
+from tests.shown import load_shown, proxied, unanswered
 from tests.test_pages import leave_environment, run, words
 
 __all__ = ["leave_environment"]
@@ -141,6 +142,33 @@ def test_incidents_are_switched_off_by_the_address(warehouse: Path) -> None:
 @slow
 def test_a_partners_page_has_its_own_incidents_alone(warehouse: Path) -> None:
     assert signs(figure(run(warehouse, "partner", name="p"), "outcome_time"), "burst of 429") == []
+
+
+@slow
+def test_a_chart_tells_its_incidents_in_its_table_and_in_its_words(warehouse: Path) -> None:
+    test = run(warehouse, "overview")
+    [chart] = [chart for chart in test.get("plotly_chart") if "chart_outcome_groups" in chart.proto.id]
+    assert "Behind the chart: ▼ breaker open: 2, ■ burst of 429: 2." in chart.proto.alt
+    assert "burst of 429, k, openings or bursts: 1, 2.0 min in all, 2026-09-14 11:01:00 - 2026-09-14 11:03:00" in (
+        chart.proto.alt
+    )
+    [frame] = [frame.value for frame in test.dataframe if "times" in frame.value]
+    told = [(row["incident"], row["name"], f"{row['from']:%H:%M}", row["times"]) for _, row in frame.iterrows()]
+    assert told == [
+        ("breaker open", "p", "11:08", 1),
+        ("burst of 429", "k", "11:04", 1),
+        ("breaker open", "p", "11:02", 1),
+        ("burst of 429", "k", "11:01", 1),
+    ]
+
+
+@slow
+def test_the_list_says_what_could_not_be_looked_for(tmp_path: Path) -> None:
+    said = " ".join(words(run(load_shown(tmp_path, [*proxied(), *unanswered()]), "breakers"))).replace("\\", "")
+    assert "Bursts of 429 could not be looked for with **counting**, **silent**, **k** and 1 more: which of" in said
+    assert "Openings could not be looked for: the logs tell no breaker state" in said
+    assert "None is known in this range." in said
+    assert "no burst of 429 came" not in said
 
 
 # Marks

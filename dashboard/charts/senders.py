@@ -34,9 +34,10 @@ def skews(rows: Rows) -> go.Figure:
             customdata=[(plotly(row["key"]), seconds(row[column])) for row in shown],
             hovertemplate=f"%{{customdata[0]}}<br>{label}: %{{customdata[1]}}<extra></extra>",
         )
-    figure.add_vline(x=STALE_S, line={"color": style.RED, "width": 1, "dash": "dot"})
+    style.upright(figure, STALE_S, tell("chart.stale", after=tell("shape.s", value=STALE_S)), logarithmic=True)
     style.frame(figure, style.rows_height(len(shown)))
     style.category_rows(figure, [row["key"] for row in shown])
+    style.name_room(figure, len(shown))
     figure.update_xaxes(
         type="log",
         tickmode="array",

@@ -5,6 +5,7 @@ or a written label always says the same once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from math import log10
 from typing import Any
 
 import plotly.graph_objects as go
@@ -202,6 +203,19 @@ def write(figure: go.Figure, notes: Iterable[Item]) -> None:
 def outline(figure: go.Figure, shapes: Iterable[Item]) -> None:
     """Adds shapes, all at once, as `write` does notes."""
     figure.update_layout(shapes=[*figure.layout.shapes, *shapes])
+
+
+def upright(figure: go.Figure, x: float, text: str, side: str = "left", *, logarithmic: bool = False) -> None:
+    """A dotted line at x, named at the bottom on its left or right side; `name_room` makes room for that."""
+    figure.add_vline(x=x, line={"color": RED, "width": 1, "dash": "dot"})
+    place: Item = {"x": log10(x) if logarithmic else x, "y": 0, "yref": "paper", "yanchor": "bottom"}
+    anchor = "right" if side == "left" else "left"
+    write(figure, [{"text": plotly(text), "font": {"size": 11}, "xanchor": anchor, **place}])
+
+
+def name_room(figure: go.Figure, rows: int) -> None:
+    """Makes room below the last of so many rows for the names of upright lines."""
+    figure.update_yaxes(range=[rows - 0.05, -0.55])
 
 
 def join_marks(figure: go.Figure, ends: Sequence[tuple[float | None, float | None]]) -> None:

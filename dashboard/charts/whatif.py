@@ -41,10 +41,11 @@ def amplification(rows: Rows) -> go.Figure:
             ],
             hovertemplate=f"%{{customdata[0]}}<br>{label}: %{{customdata[1]}}<extra></extra>",
         )
-    for value in BUDGETS.values():
-        figure.add_vline(x=value, line={"color": style.RED, "width": 1, "dash": "dot"})
+    for value, side in zip(BUDGETS.values(), ("left", "right"), strict=True):
+        style.upright(figure, value, style.number(value, ".2f"), side)
     style.frame(figure, style.rows_height(len(shown)))
     style.category_rows(figure, [row["partner"] for row in shown])
+    style.name_room(figure, len(shown))
     known = [row[column] for row in shown for _, column, *_ in MARKS if row[column] is not None]
     figure.update_xaxes(range=[0.98, 1.04 * max([1.21, *known])], tickformat=".2f", nticks=6)
     return figure

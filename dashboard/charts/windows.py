@@ -4,10 +4,14 @@ import plotly.graph_objects as go
 
 from dashboard.charts import bars, style
 from dashboard.charts.style import Row, Rows
+from dashboard.escape import plotly
 from dashboard.texts import tell
 
 MOST = 15
 """Keys drawn at most; the others came no closer to their limit."""
+
+LIMIT_ROOM = 20
+"""Pixels above the bars for the name of the strokes."""
 
 
 def peaks(rows: Rows) -> go.Figure:
@@ -32,6 +36,9 @@ def peaks(rows: Rows) -> go.Figure:
         least=1.0,
     )
     limit: style.Item = {"type": "line", "x0": 1, "x1": 1, "line": {"color": style.RED, "width": 2, "dash": "dot"}}
+    top: style.Item = {"x": 1, "y": 1, "yref": "paper", "yanchor": "bottom", "font": {"size": 11}}
+    style.write(figure, [{"text": plotly(tell("windows.limit")), **top}])
+    figure.update_layout(margin_t=LIMIT_ROOM, height=figure.layout.height + LIMIT_ROOM)
     style.outline(figure, [{"y0": row - 0.24, "y1": row + 0.32, **limit} for row in range(len(shown))])
     return figure
 

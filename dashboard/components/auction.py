@@ -102,6 +102,7 @@ def headline(view: View, auction: Auction) -> None:
     """When it was, what it was about, who was called and who won."""
     parts = [began(view, auction), *budget(view, auction.rows), *counted(auction.rows), *ended(auction.event)]
     st.markdown(" · ".join(parts))
+    st.caption(say("auction.no_compare"))
     if auction.others:
         partners = len({row["partner"] for row in auction.others})
         st.caption(f":material/filter_alt: {say('auction.left_out', attempts=len(auction.others), partners=partners)}")

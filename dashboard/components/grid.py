@@ -50,6 +50,9 @@ LINKS = {"open_auction", "open_order", "open_partner"}
 TELLING = ("ts", "attempt", "retry_no", "from")
 """Columns that tell rows of equal texts apart, and stay as they are when data are added."""
 
+MOMENTS = {"last_success", "raised", "cleared"}
+"""Columns of times that are texts, for where there is none a word says why."""
+
 ABSENT = "-"
 """For columns of raw events, most of which have no value in most rows."""
 
@@ -195,6 +198,8 @@ def squeezes(label: str, values: "pd.Series[Any]", placeholder: str) -> bool:
 def by_name(name: str, values: "pd.Series[Any]", zone: str = "") -> Any:
     """How a column is written, but for its width."""
     label = table("column").get(name, name.replace("_", " "))
+    if name in MOMENTS or pd.api.types.is_datetime64_any_dtype(values):
+        label = ", ".join(part for part in (label, zone) if part)
     if name in LINKS:
         return st.column_config.LinkColumn(label, display_text=tell("links.open"), width="small")
     if name in RATES:
@@ -206,7 +211,6 @@ def by_name(name: str, values: "pd.Series[Any]", zone: str = "") -> Any:
     if name in RATIOS:
         return st.column_config.NumberColumn(label, format=fixed(3))
     if pd.api.types.is_datetime64_any_dtype(values):
-        label = ", ".join(part for part in (label, zone) if part)
         return st.column_config.DatetimeColumn(label, format=languages.current().grid_time)
     if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
         return st.column_config.NumberColumn(label, format="localized")

@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard import exports
 from dashboard.charts import style
 from dashboard.components import data, grid, links, panel, tiles
+from dashboard.components.data import Row
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View, age, now_us
 from dashboard.filters import Filters
@@ -73,7 +74,21 @@ def freshness(view: View) -> None:
 def loads(view: View) -> None:
     """One row a file and run, newest first."""
     result = data.table(view.snapshot, "loads", Filters())
-    panel.table(view, "loads", result, list(reversed(result.rows)), metrics=("data.mended",), absent=grid.ABSENT)
+    panel.table(
+        view,
+        "loads",
+        result,
+        [placed(row) for row in reversed(result.rows)],
+        columns=[*result.columns, "folder"],
+        metrics=("data.mended",),
+        absent=grid.ABSENT,
+    )
+
+
+def placed(row: Row) -> Row:
+    """A row whose file is told by its name, and apart where that lies: of a long path the end is what tells."""
+    folder, slash, name = str(row["file"]).rpartition("/")
+    return row | {"file": name or row["file"], "folder": folder + slash or None}
 
 
 def rejects(view: View) -> None:
@@ -81,7 +96,16 @@ def rejects(view: View) -> None:
     result = data.table(view.snapshot, "rejects", Filters())
     whole = data.reject_count(view.snapshot)
     note = say("panel.cut", shown=len(result.rows), rows=whole) if len(result.rows) < whole else ""
-    panel.table(view, "rejects", result, result.rows, metrics=("data.rejects",), note=note)
+    panel.table(
+        view,
+        "rejects",
+        result,
+        [placed(row) for row in result.rows],
+        columns=[*result.columns, "folder"],
+        metrics=("data.rejects",),
+        note=note,
+        absent=grid.ABSENT,
+    )
 
 
 def dictionary(view: View) -> None:

@@ -130,6 +130,7 @@ def headline(view: View, order: Order) -> None:
         f"**{markdown(title('order', verdict['state'] or 'unknown'))}**{accepted(verdict)}",
     ]
     st.markdown(" · ".join(parts))
+    st.caption(say("order_page.no_compare"))
     same = f"{equals('external_order_id', order.id)} and {same_order(verdict)}"
     for fault in data.table(view.snapshot, "order_fault_list", Filters(), shape=Only(same)).rows:
         named = title("fault", fault["fault"])

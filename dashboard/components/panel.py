@@ -58,7 +58,7 @@ def chart(
     `absent` is the key of a text that then stands for `panel.<name>.empty`, where that would not be true. `options`
     go to the chart; `aside` is told with it.
     """
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         is_empty = empty if empty is not None else not result.rows
         head(view, name, result, metrics, n, unit, picture=not is_empty, aside=aside)
         if note:
@@ -193,7 +193,7 @@ def table(
 
     `empty` is the key of a text that stands for `panel.<name>.empty`, where that would not be true.
     """
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         head(view, name, result, metrics, None, "", keys=on_select is not None)
         if note:
             st.caption(note)

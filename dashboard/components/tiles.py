@@ -127,6 +127,8 @@ def note(tile: Tile) -> str | None:
         return markdown(tile.note)
     if tile.n is None:
         return None
+    if tile.n == 0:
+        return say("tile.none", unit=counted(tile.unit, 0))
     return say("tile.n", n=style.short(tile.n), unit=counted(tile.unit, tile.n))
 
 
