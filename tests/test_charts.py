@@ -176,13 +176,18 @@ def test_fate_starts_with_what_was_recovered() -> None:
     assert [trace.customdata[0][3] for trace in drawn] == ["3", "7", "4", "1"]
 
 
+def lanes(rows: list[dict[str, Any]], start: datetime, end: datetime) -> go.Figure:
+    """The timeline of intervals, none of which is joined to another."""
+    return breakers.timeline(breakers.pieces(rows, start, end, timedelta(0)), start, end, {})
+
+
 def test_breakers_draw_closed_and_cut_to_the_range() -> None:
     rows = [
         interval("closed", NOON - timedelta(days=3), NOON + timedelta(hours=1)),
         interval("open", NOON + timedelta(hours=1), NOON + timedelta(hours=1, seconds=3)),
         interval("closed", NOON + timedelta(hours=1, seconds=3), None),
     ]
-    figure = breakers.timeline(rows, NOON, NOON + timedelta(hours=4), {})
+    figure = lanes(rows, NOON, NOON + timedelta(hours=4))
     closed, opened, marks = figure.data
     assert (closed.name, opened.name) == ("closed", "open")
     assert list(closed.base) == [NOON, NOON + timedelta(hours=1, seconds=3)]
@@ -192,7 +197,7 @@ def test_breakers_draw_closed_and_cut_to_the_range() -> None:
 
 def test_more_lanes_than_a_chart_holds_are_left_out() -> None:
     rows = [interval("open", NOON, None) | {"partner": f"p{place}"} for place in range(style.MOST_ROWS + 5)]
-    figure = breakers.timeline(rows, NOON, HOURS[1], {})
+    figure = lanes(rows, NOON, HOURS[1])
     assert len(figure.layout.yaxis.ticktext) == style.MOST_ROWS
     assert sorted(figure.data[0].y) == list(range(style.MOST_ROWS))
 
@@ -203,12 +208,12 @@ def test_the_reference_breaker_has_a_lane_of_its_own_above_the_reported() -> Non
         interval("open", NOON, None) | {"kind": "expected", "node": None},
         interval("closed", NOON, None) | {"partner": "b"},
     ]
-    figure = breakers.timeline(rows, NOON, HOURS[1], {})
+    figure = lanes(rows, NOON, HOURS[1])
     assert list(figure.layout.yaxis.ticktext) == ["expected · a", "a · n1", "b · n1"]
 
 
 def test_a_lane_of_names_that_are_only_spaces_can_be_seen() -> None:
-    figure = breakers.timeline([interval("open", NOON, None) | {"partner": " ", "node": "  "}], NOON, HOURS[1], {})
+    figure = lanes([interval("open", NOON, None) | {"partner": " ", "node": "  "}], NOON, HOURS[1])
     assert list(figure.layout.yaxis.ticktext) == [f"{BLANK} · {BLANK}"]
 
 
@@ -259,7 +264,7 @@ HOSTILE = "<b>x</b> $y$ %{z}" + "w" * 500
         retries.amplification([call(HOSTILE, 1.0)]),
         retries.actual_and_effective([call(HOSTILE, 1.0)]),
         retries.fate([{"partner": HOSTILE, "fate": HOSTILE, "calls": 1}]),
-        breakers.timeline([interval("open", NOON, None) | {"partner": HOSTILE, "node": HOSTILE}], NOON, HOURS[1], {}),
+        lanes([interval("open", NOON, None) | {"partner": HOSTILE, "node": HOSTILE}], NOON, HOURS[1]),
         no_bids.reasons([{"reason": HOSTILE, "name": HOSTILE, "class": HOSTILE, "no_bids": 1}]),
         no_bids.by_partner([{"partner": HOSTILE, "class": "cap", "no_bids": 1}]),
         limits.rates([{"partner": HOSTILE, "endpoint": HOSTILE, "rate": 0.5, "limited": 1, "requests": 2}]),
