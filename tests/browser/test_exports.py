@@ -101,6 +101,30 @@ def test_a_chart_is_saved_as_png_and_as_svg(site: str, page: Page, watch: Watch)
     assert watch.strangers == []
 
 
+def test_a_picture_over_time_has_the_incidents_and_the_zone(site: str, page: Page) -> None:
+    visit(page, site, "?range=All&zone=Europe%2FKyiv")
+    opened(page, "How attempts ended").get_by_text("SVG", exact=True).click()
+    settle(page)
+    page.keyboard.press("Escape")
+    _, file = save_picture(page, page.locator("[data-testid=stPlotlyChart]").first)
+    picture = file.decode()
+    assert "burst of 429" in picture
+    assert "breaker open" in picture
+    assert "Europe/Kyiv" in picture
+
+
+def test_the_door_of_figures_opens_and_saves_what_they_come_from(site: str, page: Page, watch: Watch) -> None:
+    visit(page, site, "?range=All")
+    page.get_by_role("button", name="Data · SQL").first.click()
+    body = page.locator("[data-testid=stPopoverBody]")
+    expect(body.get_by_text("The tables from which these figures are taken")).to_be_visible()
+    expect(body.locator("code").first).to_contain_text("select")
+    name, file = saved(page, body.get_by_role("link", name="CSV").first)
+    assert name.startswith("figures-")
+    assert file.startswith(b"stream,")
+    assert watch.errors == []
+
+
 def save_picture(page: Page, chart: Locator) -> tuple[str, bytes]:
     """What the camera on a chart saves."""
     chart.hover()
