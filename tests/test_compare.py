@@ -42,6 +42,27 @@ def test_each_figure_tells_its_change_and_both_parts(warehouse: Path) -> None:
     assert "Compared with 2026-09-14 11:00 - 2026-09-14 12:00 (UTC)." in told
 
 
+def test_whatif_compares_what_was_measured(warehouse: Path) -> None:
+    test = run(warehouse, "whatif", **SECOND_HOUR)
+    told = captions(test)
+    assert [tile.label for tile in test.metric][:3] == ["Calls", "Effective success", "Amplification"]
+    assert "▲ +30.0 pp from 50.0% (n 4)" in told
+    assert "Compared with 2026-09-14 11:00 - 2026-09-14 12:00 (UTC)." in told
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "why"),
+    [
+        ("auction", {"auction": "a1"}, "An auction is told whole, whatever the range"),
+        ("data", {}, "These figures are of all loads: no range bounds them"),
+    ],
+)
+def test_what_no_range_bounds_says_why_it_is_not_compared(
+    warehouse: Path, page: str, query: dict[str, str], why: str
+) -> None:
+    assert any(text.startswith(why) for text in captions(run(warehouse, page, **query, **SECOND_HOUR)))
+
+
 def test_a_table_of_partners_has_the_changes_as_columns(warehouse: Path) -> None:
     frame = run(warehouse, "overview", **SECOND_HOUR).dataframe[-1].value.set_index("partner")
     assert frame.loc["p", "calls_change"] == 0

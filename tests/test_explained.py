@@ -4,12 +4,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.components import explain
+from dashboard.components import explain, grid
 from dashboard.snapshot import open_snapshot
 from tests import warehouses
 from tests.test_pages import PAGES, leave_environment, run
@@ -174,3 +175,33 @@ def test_a_quotient_tells_its_parts_and_a_share_its_interval() -> None:
     assert explain.made(110, 100, share=False) == "Here: 110 of 100."
     assert explain.made(4, 10, share=True).replace("\\", "") == "Here: 4 of 10. 95% interval (Wilson): 16.8% - 68.7%."
     assert explain.made(None, 10, share=True) == explain.made(0, 0, share=True) == ""
+
+
+@pytest.mark.parametrize(
+    ("shares", "digits", "shown"),
+    [
+        ([0.46071, 1.0, 0.0, None], 3, [0.461, 1.0, 0.0]),
+        ([0.5, 0.0004], 4, [0.5, 0.0004]),
+        ([0.1, 0.99996], 5, [0.1, 0.99996]),
+        ([1.5], 3, [1.5]),
+    ],
+)
+def test_a_column_of_shares_has_one_decimal_or_as_many_as_tell_each_from_none_and_all(
+    shares: list[float | None], digits: int, shown: list[float]
+) -> None:
+    frame = grid.frame([{"rate": share} for share in shares], ZoneInfo("UTC"))
+    assert frame["rate"].dropna().tolist() == shown
+    assert grid.column("rate", frame["rate"])["type_config"]["step"] == 10**-digits
+
+
+def test_a_rate_of_nothing_says_of_what_there_is_none(tmp_path: Path) -> None:
+    tiles = {tile.label: tile for tile in run(warehouses.one_partner(tmp_path), "overview").metric}
+    assert (tiles["Retry success"].value, tiles["Retry success"].delta) == ("unknown", "no retries")
+
+
+def test_a_file_is_told_by_its_name_and_where_it_lies_apart(simulated: Path) -> None:
+    frames = [frame.value for frame in run(simulated, "data").dataframe if "folder" in frame.value]
+    assert [list(frame.columns)[-1] for frame in frames] == ["folder", "folder"]
+    for frame in frames:
+        assert not frame["file"].str.contains("/").any()
+        assert (frame["folder"] + frame["file"]).map(Path).map(Path.is_file).all()
