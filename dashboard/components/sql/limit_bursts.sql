@@ -1,27 +1,6 @@
 -- Bursts of 429: one row per run of minutes in a row of a partner, or of a key and endpoint, in each of which at least
 -- `burst_min_requests` came and at least the share `burst_share` of them was answered 429. Read by minutes.
-with answers as (
-    select
-        /*at*/
-        'exchange' as stream,
-        partner,
-        null::varchar as endpoint,
-        outcome,
-        attempts as n
-    from range_attempts
-    where outcome not in (select outcome from outcomes where grp = 'not_sent')
-    union all
-    select
-        /*at*/
-        'postback' as stream,
-        key_id as partner,
-        endpoint,
-        outcome,
-        postbacks as n
-    from range_postbacks
-),
-
-minutes as (
+with minutes as (
     select
         /*at*/
         stream,
@@ -29,7 +8,7 @@ minutes as (
         endpoint,
         sum(n)::bigint as requests,
         coalesce(sum(n) filter (outcome = 'rate_limited'), 0)::bigint as limited
-    from answers
+    from request_answers
     group by all
 ),
 

@@ -9,25 +9,12 @@ with hiding as (
 
 answers as (
     select
-        /*at*/
-        'exchange' as stream,
-        partner,
-        null::varchar as endpoint,
-        outcome,
-        partner in (select partner from hiding) as untold,
-        attempts as n
-    from range_attempts
-    where outcome not in (select outcome from outcomes where grp = 'not_sent')
-    union all
-    select
-        /*at*/
-        'postback' as stream,
-        key_id as partner,
-        endpoint,
-        outcome,
-        outcome = 'answered_unknown' as untold,
-        postbacks as n
-    from range_postbacks
+        *,
+        case stream
+            when 'exchange' then partner in (select partner from hiding)
+            else outcome = 'answered_unknown'
+        end as untold
+    from request_answers
 )
 
 select
