@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from dashboard import tables
-from dashboard.backoff import Sample, Verdict, infer
+from dashboard.backoff import Sample, Verdict, infer, step
 from dashboard.backoff.synchronised import at_least
 from dashboard.filters import Filters
 from tests.benchmarks import backoff as proof
@@ -237,6 +237,19 @@ def test_the_table_in_every_form(tmp_path: Path) -> None:
     nobody = tables.fetch(snapshot, "backoff", Filters(partners=("nobody",)))
     assert (nobody.values, nobody.columns) == ([], tuple(rows[0]))
     assert tables.run(snapshot, "backoff", Filters(partners=("nobody",))).column_names == list(rows[0])
+
+
+def test_only_a_sender_with_other_delays_is_searched_through_again(tmp_path: Path) -> None:
+    events = [e for n in range(20) for e in order("key-a", n, 3.137 * n, [500, 1_000, 2_000])]
+    events += [e for n in range(20) for e in order("key-b", 100 + n, 3.137 * n, [700, 1_400])]
+    snapshot = opened(tmp_path, events)
+    tables.rows(snapshot, "backoff")
+    searched = step.inferred.cache_info().misses
+    tables.rows(snapshot, "backoff", Filters(partners=("key-a",)))
+    assert step.inferred.cache_info().misses == searched
+    begin = 1_789_383_600_000_000
+    tables.rows(snapshot, "backoff", Filters(partners=("key-a",), frm_us=begin, to_us=begin + 30_000_000))
+    assert step.inferred.cache_info().misses == searched + 1
 
 
 def test_a_range_keeps_retries_by_their_own_time(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from dashboard.backoff.infer import Verdict, infer
@@ -19,6 +20,10 @@ COLUMNS = {
     "delays": "BIGINT",
     "synchronised": "BOOLEAN",
 }
+
+#: Verdicts that a server keeps: a sender whose delays are the same under other filters, or in newer data, is not
+#: searched through again.
+KEPT = 1_024
 
 
 def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
@@ -41,8 +46,14 @@ def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Any, ...]]:
 
 
 def _verdict(sender: Mapping[str, Any]) -> Verdict:
-    grouped = {each["retry_no"]: (each["delays"], each["waits_ms"]) for each in sender["by_retry_no"]}
-    return infer(Sample.of_quantiles(grouped, sender["resolution_ms"]))
+    grouped = tuple((each["retry_no"], each["delays"], tuple(each["waits_ms"])) for each in sender["by_retry_no"])
+    return inferred(grouped, sender["resolution_ms"])
+
+
+@lru_cache(KEPT)
+def inferred(grouped: tuple[tuple[int, int, tuple[float, ...]], ...], resolution_ms: float) -> Verdict:
+    """The verdict on retry numbers with how many delays each has and their quantiles in ms."""
+    return infer(Sample.of_quantiles({number: (count, points) for number, count, points in grouped}, resolution_ms))
 
 
 def _synchronised(sender: Mapping[str, Any]) -> bool | None:
