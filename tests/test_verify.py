@@ -73,14 +73,11 @@ def forge(warehouse: Path, relation: str, select: str) -> None:
     part = part_of(warehouse, relation)
     path = warehouse / part.path
     other = path.with_name("forged.parquet")
-    duckdb.execute(f"copy ({select.format(part=path)}) to '{other}' (format parquet)")
-    other.replace(path)
-    found = duckdb.execute(f"select count(*) from '{path}'").fetchone()
-    assert found is not None
-    change(
-        warehouse,
-        f"update files set digest = '', rows = {found[0]} where path = '{part.path}'",
-    )
+    with duckdb.connect() as con:
+        con.execute(f"copy ({select.format(part=path)}) to '{other}' (format parquet)")
+        other.replace(path)
+        [(rows,)] = con.execute(f"select count(*) from '{path}'").fetchall()
+    change(warehouse, f"update files set digest = '', rows = {rows} where path = '{part.path}'")
 
 
 def test_a_sound_warehouse_has_no_fault(sound: Path) -> None:
