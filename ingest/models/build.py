@@ -8,7 +8,7 @@ import duckdb
 
 from ingest.facts.columns import COLUMNS
 from ingest.models.joined import Joined
-from ingest.models.parts import Parts, quote_name, scan
+from ingest.models.parts import Part, Parts, lying_in, quote_name, scan
 from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, WINDOWS, Cube, Keyed, model_sql
 from ingest.models.reported import Reported
 from ingest.models.slices import Slices
@@ -116,7 +116,7 @@ class Build:
         slices = Slices(self.parts, keyed, keyed_facts, lone_facts)
         slices.run()
         for relation in keyed.stored:
-            hours = slices.store(relation, self._old_hours(keyed, relation), self._keep(keyed))
+            hours = slices.store(relation, self._old_hours(keyed, self.parts.of(relation)), self._keep(keyed))
             self.touched[relation] = self.touched.get(relation, set()) | hours
         slices.close()
 
@@ -158,19 +158,31 @@ class Build:
             return f"main.stage_{relation}"
         return scan(self.parts.root, self.parts.of(relation) or self.parts.empty(relation))
 
+    def _facts_in(self, relation: str, hours: set[int]) -> str:
+        """Where the facts of `hours` stand, beside others: no part is read that has none of them."""
+        if self.first:
+            return f"main.stage_{relation}"
+        near = lying_in(hours, self.parts.of(relation)) or self.parts.empty(relation)
+        span = f"ts >= make_timestamp({min(hours)}) and ts < make_timestamp({max(hours) + HOUR_US})"
+        return f"(select * from {scan(self.parts.root, near)} where {span})"
+
     def _replace(self, keyed: Keyed, relation: str) -> None:
         """Rewrite the parts of `relation` where rows of touched keys stood or now stand."""
         fresh = f"select * from {keyed.name}.{relation}"
         if keyed.beside and not self.first:
             ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"
             fresh += f" where {keyed.needed} is null or {ours}"
-        hours = self._hours(f"select distinct hour_us from ({fresh})") | self._old_hours(keyed, relation)
+        near = self.parts.covering(relation, self._fact_hours(keyed))
+        hours = self._hours(f"select distinct hour_us from ({fresh})") | self._old_hours(keyed, near)
         self.parts.rewrite(relation, hours, fresh=fresh, keep=self._keep(keyed))
         self.touched[relation] = self.touched.get(relation, set()) | hours
 
-    def _old_hours(self, keyed: Keyed, relation: str) -> set[int]:
-        """The hours in which rows of touched keys stand."""
-        old = self.parts.of(relation)
+    def _fact_hours(self, keyed: Keyed) -> set[int]:
+        """The hours of the facts of the touched keys: no row that was made of these facts stands elsewhere."""
+        return self._hours(" union ".join(f"select {_HOUR} from {keyed.name}.{relation}" for relation in keyed.keys))
+
+    def _old_hours(self, keyed: Keyed, old: Sequence[Part]) -> set[int]:
+        """The hours in which rows of touched keys stand, in the parts `old` of a relation."""
         if not old:
             return set()
         return self._hours(
@@ -191,7 +203,7 @@ class Build:
         self.con.execute("create or replace table touched_hours (hour_us bigint)")
         self.con.executemany("insert into touched_hours values (?)", [(hour,) for hour in sorted(hours)])
         self.con.execute(
-            f"create or replace view attempts as select data.* from {self._facts('attempts')} as data"
+            f"create or replace view attempts as select data.* from {self._facts_in('attempts', hours)} as data"
             f" semi join touched_hours on {_HOUR} = touched_hours.hour_us"
         )
         for name in HOURLY:
@@ -205,7 +217,7 @@ class Build:
             return
         listed = _listed(hours)
         self.con.execute(
-            f"create or replace view window_postbacks as {WINDOW_POSTBACKS} from {self._facts('postbacks')}"
+            f"create or replace view window_postbacks as {WINDOW_POSTBACKS} from {self._facts_in('postbacks', hours)}"
             f" where {_HOUR} in {listed}"
         )
         for name in WINDOWS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,17 @@ def scan(root: Path, parts: Iterable[Part]) -> str:
     return (
         "read_parquet([" + ", ".join(quote(str(root / part.path)) for part in parts) + "], hive_partitioning = false)"
     )
+
+
+def lying_in(hours: set[int], parts: Iterable[Part]) -> list[Part]:
+    """Those of `parts` whose rows may lie in some of `hours`."""
+    ordered = sorted(hours)
+    found = []
+    for part in parts:
+        at = bisect_right(ordered, part.lo_us - HOUR_US)
+        if at < len(ordered) and ordered[at] <= part.hi_us:
+            found.append(part)
+    return found
 
 
 def spanned_by(hours: set[int], parts: Sequence[Part]) -> tuple[set[int], list[Part]]:
