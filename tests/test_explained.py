@@ -12,6 +12,7 @@ import pytest
 
 from dashboard.components import explain, grid
 from dashboard.snapshot import open_snapshot
+from ingest.settings import Settings
 from tests import warehouses
 from tests.test_pages import PAGES, leave_environment, run
 
@@ -164,17 +165,20 @@ def test_every_table_has_words_a_door_and_names_the_zone_of_its_times(
         assert leads_to_its_data(table, above), table.proto.alt
 
 
+Z = Settings().interval_z
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "low", "high"), [(10, 10, 0.722467, 1), (4, 10, 0.168180, 0.687326), (0, 10, 0, 0.277533)]
 )
 def test_the_interval_is_wilsons(part: int, whole: int, low: float, high: float) -> None:
-    assert explain.wilson(part, whole) == pytest.approx((low, high), abs=1e-6)
+    assert explain.wilson(part, whole, Z) == pytest.approx((low, high), abs=1e-6)
 
 
 def test_a_quotient_tells_its_parts_and_a_share_its_interval() -> None:
-    assert explain.made(110, 100, share=False) == "Here: 110 of 100."
-    assert explain.made(4, 10, share=True).replace("\\", "") == "Here: 4 of 10. 95% interval (Wilson): 16.8% - 68.7%."
-    assert explain.made(None, 10, share=True) == explain.made(0, 0, share=True) == ""
+    assert explain.made(110, 100) == "Here: 110 of 100."
+    assert explain.made(4, 10, Z).replace("\\", "") == "Here: 4 of 10. 95% interval (Wilson): 16.8% - 68.7%."
+    assert explain.made(None, 10, Z) == explain.made(0, 0, Z) == ""
 
 
 @pytest.mark.parametrize(

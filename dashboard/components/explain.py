@@ -11,8 +11,6 @@ from dashboard.texts import counted, say
 from dashboard.texts import metric as translated
 
 LONGEST = 2_000
-Z = 1.959963984540054
-"""Standard deviations of a two-sided interval of 95 %."""
 
 
 def metric(texts: Mapping[str, Mapping[str, Any]], name: str, n: float | None = None, unit: str = "") -> str:
@@ -30,22 +28,22 @@ def metric(texts: Mapping[str, Mapping[str, Any]], name: str, n: float | None = 
     return "\n\n".join(parts)
 
 
-def made(part: float | None, whole: float | None, *, share: bool) -> str:
-    """What a quotient is made of, and for a share the interval in which the true one lies; nothing where unknown."""
+def made(part: float | None, whole: float | None, z: float | None = None) -> str:
+    """What a quotient is made of, and for a share its interval of `z` standard deviations; nothing where unknown."""
     if part is None or not whole:
         return ""
     told = say("explain.made", made=style.of(style.count(part), style.count(whole)))
-    if not share or not 0 <= part <= whole:
+    if z is None or not 0 <= part <= whole:
         return told
-    low, high = (style.percent(end) for end in wilson(part, whole))
+    low, high = (style.percent(end) for end in wilson(part, whole, z))
     return f"{told} {say('explain.interval', low=low, high=high)}"
 
 
-def wilson(part: float, whole: float) -> tuple[float, float]:
-    """The ends of Wilson's interval of part / whole, two-sided 95 %."""
-    share, z2 = part / whole, Z * Z
+def wilson(part: float, whole: float, z: float) -> tuple[float, float]:
+    """The ends of Wilson's interval of part / whole, `z` standard deviations to either side."""
+    share, z2 = part / whole, z * z
     middle = share + z2 / (2 * whole)
-    reach = Z * sqrt(share * (1 - share) / whole + z2 / (4 * whole * whole))
+    reach = z * sqrt(share * (1 - share) / whole + z2 / (4 * whole * whole))
     scale = 1 + z2 / whole
     return max((middle - reach) / scale, 0.0), min((middle + reach) / scale, 1.0)
 

@@ -116,7 +116,8 @@ def told(view: View, tile: Tile, texts: Mapping[str, Mapping[str, Any]]) -> tupl
     """What a figure is: by the dictionary, of what it is made here, and of when it is."""
     made = ""
     if tile.amount is not None:
-        made = explain.made(tile.amount.part, tile.amount.whole, share=tile.amount.kind == "share")
+        z = float(view.snapshot.settings["interval_z"]) if tile.amount.kind == "share" else None
+        made = explain.made(tile.amount.part, tile.amount.whole, z)
     n = explain.metric(texts, tile.metric, tile.n, tile.unit)
     return n, made, explain.when(view, ranged=tile.ranged)
 
