@@ -300,7 +300,7 @@ class _Run:
         )
         self._tidy(publication)
         path = publish(self.warehouse, self.state, self.parts.all(), publication)
-        sweep(self.warehouse, path, self.parts.all(), self.settings.snapshot_grace_s)
+        sweep(self.warehouse, path, self.parts.all(), self.state, self.settings.snapshot_grace_s)
         return path
 
     def _tidy(self, publication: Publication) -> None:

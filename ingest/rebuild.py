@@ -57,7 +57,7 @@ def rebuild(warehouse: Path) -> Path:
             con.close()
         publication = Publication(settings, state.evidence, state.streams, state.known, flag_history=state.flag_history)
         path = publish(warehouse, state, parts.all(), publication)
-        sweep(warehouse, path, parts.all(), settings.snapshot_grace_s)
+        sweep(warehouse, path, parts.all(), state, settings.snapshot_grace_s)
         return path
 
 

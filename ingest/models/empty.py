@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import duckdb
 
 from ingest.facts.columns import COLUMNS
@@ -28,20 +33,33 @@ OTHERS = {
     **{relation: columns_sql(relation) for relation in STATES},
 }
 
+_MADE: dict[str, bytes] = {}
+
 
 def write_empty(parts: Parts) -> None:
     """Write an empty part for each relation that has none yet."""
     missing = [relation for relation in STORED if not parts.empty(relation)]
     if not missing:
         return
-    con = _schema()
     folder = parts.root / "models" / "empty"
     folder.mkdir(parents=True, exist_ok=True)
+    tmp = parts.root / "tmp"
+    tmp.mkdir(exist_ok=True)
+    files = _empty_files(tmp)
     for relation in missing:
         path = folder / f"{relation}-{parts.generation}.parquet"
-        con.execute(f"copy {relation} to {quote(str(path))} (format parquet)")
+        path.write_bytes(files[relation])
         parts.add(Part(relation, str(path.relative_to(parts.root)), 0, 0, 0))
-    con.close()
+
+
+def _empty_files(tmp: Path) -> Mapping[str, bytes]:
+    """What stands in the empty part of each relation: the same in every warehouse, so made once, in `tmp`."""
+    if not _MADE:
+        with closing(_schema()) as con, TemporaryDirectory(dir=tmp) as folder:
+            for relation in STORED:
+                con.execute(f"copy {relation} to {quote(f'{folder}/{relation}')} (format parquet)")
+            _MADE.update({relation: Path(folder, relation).read_bytes() for relation in STORED})
+    return _MADE
 
 
 def _schema() -> duckdb.DuckDBPyConnection:
