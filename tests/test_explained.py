@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import duckdb
 import plotly.graph_objects as go
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.components import explain, grid
 from dashboard.snapshot import open_snapshot
@@ -119,7 +120,7 @@ def test_the_door_of_figures_gives_what_the_figures_show(simulated: Path) -> Non
 def test_every_chart_has_words_a_table_and_names_the_zone_of_its_times(
     simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
 ) -> None:
-    test = run(simulated, page, **named, **query, zone=ZONE)
+    test = run(simulated, page, opened=True, **named, **query, zone=ZONE)
     charts = [(one, above) for one, above in leaves(test.main) if one.type == "plotly_chart"]
     assert bool(charts) is (page != "data")
     for chart, above in charts:
@@ -131,6 +132,37 @@ def test_every_chart_has_words_a_table_and_names_the_zone_of_its_times(
         if dates(figure):
             assert figure.layout.xaxis.title.text == ZONE
             assert f"Times: {ZONE}" in chart.proto.alt
+
+
+def camera(test: AppTest, panel: str) -> str:
+    """What the camera on a chart saves it as."""
+    [chart] = [chart for chart in test.get("plotly_chart") if f"chart_{panel}" in chart.proto.id]
+    return str(json.loads(chart.proto.config)["toImageButtonOptions"]["format"])
+
+
+def test_what_is_behind_a_chart_is_made_when_it_is_opened_and_its_picture_stays_chosen(simulated: Path) -> None:
+    test = run(simulated, "funnel")
+    assert not test.code
+    assert camera(test, "funnel_call") == "png"
+    test.session_state["details_funnel_call"] = True
+    test.run()
+    assert len(test.code) == 1
+    [choice] = [one for one in test.get("button_group") if one.key == "picture_funnel_call"]
+    choice.set_value("svg").run()
+    assert camera(test, "funnel_call") == "svg"
+    test.session_state["details_funnel_call"] = False
+    test.run()
+    assert not test.code
+    assert camera(test, "funnel_call") == "svg"
+
+
+def test_the_partners_table_has_every_table_that_it_is_made_of_behind_its_door(simulated: Path) -> None:
+    test = run(simulated, "overview")
+    test.session_state["details_partners"] = True
+    test.run()
+    behind = {one.value.replace("\\", "") for one in test.markdown}
+    assert {"**calls**", "**retries**", "**rate_limits**", "**latency**", "**flags**"} <= behind
+    assert len(test.code) == 5
 
 
 def blocks(block: Any) -> Iterator[Any]:
@@ -153,7 +185,7 @@ def leads_to_its_data(table: Any, above: tuple[Any, ...]) -> bool:
 def test_every_table_has_words_a_door_and_names_the_zone_of_its_times(
     simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
 ) -> None:
-    test = run(simulated, page, **named, **query, zone=ZONE)
+    test = run(simulated, page, opened=True, **named, **query, zone=ZONE)
     for table, above in leaves(test.main):
         if table.type != "dataframe":
             continue

@@ -154,6 +154,29 @@ def silence(partners: int, bids: int | None) -> str:
 
 def partners(view: View) -> None:
     """One row a partner and key; a click opens it."""
+    change = changes(view)
+    asked: list[Result] = []
+    with data.noting(asked):
+        rows = partner_rows(view, change)
+
+    def open_partner(index: int) -> None:
+        if rows[index]["partner"] is None:
+            return
+        st.switch_page(view.page("partner"), query_params=links.query(name=rows[index]["partner"]))
+
+    panel.table(
+        view,
+        "partners",
+        asked[0],
+        rows,
+        metrics=("calls.effective_success", "calls.amplification"),
+        on_select=open_partner,
+        behind=asked[1:],
+    )
+
+
+def partner_rows(view: View, change: Callable[[data.Row], data.Row]) -> list[data.Row]:
+    """The partners and keys, most calls first, with what each table says of them."""
     calls = data.table(view.snapshot, "calls", view.filters)
     tried = by_partner(
         data.table(view.snapshot, "retries", view.filters, shape=Sum(("stream", "partner"), ("retries", "successes")))
@@ -163,8 +186,7 @@ def partners(view: View) -> None:
     )
     slow = {row["partner"]: row["p95_ms"] for row in data.table(view.snapshot, "latency", view.filters).rows}
     worst = worst_verdicts(data.table(view.snapshot, "flags", view.everywhere).rows)
-    change = changes(view)
-    rows = [
+    return [
         {
             "partner": row["partner"],
             "stream": title("stream", row["stream"]),
@@ -180,20 +202,6 @@ def partners(view: View) -> None:
         }
         for row in sorted(calls.rows, key=lambda row: (row["stream"], -row["calls"], name_of(row["partner"])))
     ]
-
-    def open_partner(index: int) -> None:
-        if rows[index]["partner"] is None:
-            return
-        st.switch_page(view.page("partner"), query_params=links.query(name=rows[index]["partner"]))
-
-    panel.table(
-        view,
-        "partners",
-        calls,
-        rows,
-        metrics=("calls.effective_success", "calls.amplification"),
-        on_select=open_partner,
-    )
 
 
 def changes(view: View) -> Callable[[data.Row], data.Row]:

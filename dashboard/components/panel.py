@@ -80,7 +80,7 @@ def drawn(figure: go.Figure, zone: str) -> tuple[Drawn, list[str]]:
 
 def config(name: str) -> dict[str, Any]:
     """How a browser treats the chart of a panel: one button, which saves it as the picture that was chosen."""
-    kind = st.session_state.get(f"picture_{name}") or PICTURES[0]
+    kind = st.session_state.get(f"kept_picture_{name}", PICTURES[0])
     return {
         "displayModeBar": "hover",
         "modeBarButtons": [["toImage"]],
@@ -105,15 +105,16 @@ def head(
     picture: bool = False,
     keys: bool = False,
     aside: Aside | None = None,
+    behind: Sequence[Result] = (),
 ) -> None:
     """The panel's title with its explanation, and the door to its data.
 
-    `picture` where it has a chart to save, `keys` where the keyboard chooses rows.
+    `picture` where it has a chart to save, `keys` where the keyboard chooses rows, `behind` results beside the first.
     """
     told = about(view, name, result, metrics, n, unit) + (f"\n\n{say('grid.keys')}" if keys else "")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
         title(name, say(f"panel.{name}.title"), told)
-        details(view, name, result, picture=picture, aside=aside)
+        details(view, name, result, picture=picture, aside=aside, behind=behind)
 
 
 def title(name: str, text: str, help: str) -> None:
@@ -137,25 +138,52 @@ def bounds(view: View, result: Result) -> bool:
     return result.ranged and (result.asked is None or result.asked.filters.frm_us == view.filters.frm_us)
 
 
-def details(view: View, name: str, result: Result, *, picture: bool = False, aside: Aside | None = None) -> None:
-    """The rows as a table and as files, what lies behind, the kind of picture to save, and the statement."""
-    with st.popover(tell("panel.data"), icon=door.ICON, type="tertiary", key=f"details_{name}"):
-        door.rows(view, name, result)
-        door.files(view, result)
-        if aside is not None and aside.rows:
-            st.caption(say("panel.aside"))
-            key, absent = f"aside_{name}", grid.ABSENT
-            grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.frame)
-        if picture:
-            st.segmented_control(
-                tell("panel.picture"),
-                PICTURES,
-                default=PICTURES[0],
-                format_func=str.upper,
-                key=f"picture_{name}",
-                help=say("panel.picture_help"),
-            )
-        door.statement(view, result)
+@st.fragment
+def details(
+    view: View,
+    name: str,
+    result: Result,
+    *,
+    picture: bool = False,
+    aside: Aside | None = None,
+    behind: Sequence[Result] = (),
+) -> None:
+    """The rows as a table and as files, what lies behind, the kind of picture to save, and the statement.
+
+    It is made when it is opened: a page has many of them.
+    """
+    details = st.popover(tell("panel.data"), icon=door.ICON, type="tertiary", key=f"details_{name}", on_change="rerun")
+    if not details.open:
+        return
+    with details:
+        for place, one in enumerate((result, *behind)):
+            if behind:
+                st.markdown(f"**{door.titled(one)}**")
+            door.rows(view, f"{name}_{place}", one)
+            door.files(view, one)
+            if place == 0 and aside is not None and aside.rows:
+                st.caption(say("panel.aside"))
+                key, absent = f"aside_{name}", grid.ABSENT
+                grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.frame)
+            if place == 0 and picture:
+                choose_picture(name)
+            door.statement(view, one)
+
+
+def choose_picture(name: str) -> None:
+    """As what the camera on the chart saves it; kept while the door is shut."""
+    kept = f"kept_picture_{name}"
+    kind = st.segmented_control(
+        tell("panel.picture"),
+        PICTURES,
+        default=st.session_state.get(kept, PICTURES[0]),
+        format_func=str.upper,
+        key=f"picture_{name}",
+        help=say("panel.picture_help"),
+    )
+    if (kind or PICTURES[0]) != st.session_state.get(kept, PICTURES[0]):
+        st.session_state[kept] = kind or PICTURES[0]
+        st.rerun()
 
 
 def digest_of(content: bytes) -> str:
@@ -185,8 +213,9 @@ def table(
     on_select: Callable[[int], None] | None = None,
     absent: str | None = None,
     empty: str = "",
+    behind: Sequence[Result] = (),
 ) -> None:
-    """A panel that is a table: `rows` as they read best, with the result they come from behind the door.
+    """A panel that is a table: `rows` as they read best; behind the door the result they come from, and `behind` it.
 
     Rows that a function gives depend on what a chart's `draw` may depend on and on the links' filters: it is called
     once, and the table kept for the next runs.
@@ -194,7 +223,7 @@ def table(
     `empty` is the key of a text that stands for `panel.<name>.empty`, where that would not be true.
     """
     with st.container(border=True, height="stretch"):
-        head(view, name, result, metrics, None, "", keys=on_select is not None)
+        head(view, name, result, metrics, None, "", keys=on_select is not None, behind=behind)
         if note:
             st.caption(note)
         made = None

@@ -19,8 +19,8 @@ FOLDERS = ("facts", "models", "rejects", "line_hashes")
 def sweep(warehouse: Path, current: Path, parts: Sequence[Part], before: State, grace_s: float) -> list[Path]:
     """Delete drafts of crashed loads, and files that no snapshot of the last two (`current` has `parts`) names.
 
-    `before` is the state that `current` followed. Files stay until `grace_s` have passed since they were last named, or made. Only the holder of the writer lock may
-    call it. Gives the deleted files.
+    `before` is the state that `current` followed. Files stay until `grace_s` have passed since they were last named,
+    or made. Only the holder of the writer lock may call it. Gives the deleted files.
     """
     shutil.rmtree(warehouse / "tmp", ignore_errors=True)
     for draft in (*warehouse.glob(f".{CURRENT}-*"), *(warehouse / SNAPSHOTS).glob(".*")):
