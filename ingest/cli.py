@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ingest.load import Options
+    from ingest.options import Options
     from ingest.report import FileReport, RunReport
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
@@ -60,8 +60,8 @@ def ingest(
 ) -> None:
     """Load what is new in logs, and publish it as one snapshot."""
     from ingest.errors import InputError
-    from ingest.load import Options
     from ingest.load import ingest as run
+    from ingest.options import Options
     from ingest.progress import shown_steps
 
     if zone is not None and not _is_zone(zone):

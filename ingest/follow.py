@@ -18,7 +18,8 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from ingest.errors import BusyError, InputError, StorageError
-from ingest.load import Options, Patience, ingest
+from ingest.load import ingest
+from ingest.options import Options, Patience
 from ingest.report import RunReport
 from ingest.sources.discover import STDIN
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ingest.compact import compact_models
+from ingest.engine import engine
 from ingest.errors import InputError
 from ingest.keep import ROLL_UPS
-from ingest.load import engine
 from ingest.models.build import Build
 from ingest.models.empty import write_empty
 from ingest.models.parts import Part, Parts, quote, quote_name, scan

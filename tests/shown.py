@@ -9,7 +9,8 @@ from typing import Any
 
 from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.formats.registry import native_format
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 from tests.loaded import Event, at, attempt, postback
 
 UNKNOWN = {"postback": ["key_id", "http_status"]}

@@ -18,7 +18,8 @@ import pytest
 from dashboard.snapshot import open_snapshot
 from ingest.errors import StorageError
 from ingest.follow import Follower
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 from ingest.rebuild import rebuild
 from ingest.snapshot.lock import FILE
 from ingest.verify import verify

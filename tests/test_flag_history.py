@@ -13,8 +13,9 @@ import pytest
 from dashboard import tables
 from dashboard.filters import Filters
 from dashboard.snapshot import open_snapshot
+from ingest.engine import engine
 from ingest.flag_history import COLUMNS, Count, Flag, Key, judge, wilson, window_counts
-from ingest.load import engine, ingest
+from ingest.load import ingest
 from ingest.models.parts import Parts
 from ingest.rebuild import rebuild
 from ingest.settings import Settings, load_settings

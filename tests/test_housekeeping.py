@@ -24,9 +24,10 @@ from dashboard.snapshot import open_snapshot
 from ingest import compact as compaction
 from ingest.errors import InputError
 from ingest.facts.store import order_of
-from ingest.load import Options, ingest
+from ingest.load import ingest
 from ingest.models.parts import DAY_ROWS, Part, Parts
 from ingest.models.relations import DAY_US, FACTS, HOUR_US
+from ingest.options import Options
 from ingest.rebuild import rebuild
 from ingest.report import RunReport
 from ingest.settings import Settings, load_settings
@@ -147,7 +148,7 @@ def test_the_tables_do_not_change_by_merging(
     warehouse, _ = by_lines
     assert verify(warehouse) == []
     events = [attempt(moment(*divmod(n, 12), n), f"a{n}", partner="pq"[n % 2]) for n in range(36)]
-    monkeypatch.setattr("ingest.load.compact", lambda *_: None)
+    monkeypatch.setattr("ingest.run.compact", lambda *_: None)
     for number in range(0, 36, 12):
         load(tmp_path, events[number : number + 12])
     assert shown(warehouse) == shown(tmp_path / "w")

@@ -26,7 +26,8 @@ from dashboard import tables
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot, open_snapshot
 from ingest.facts.columns import COLUMNS
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 from ingest.report import FileReport, RunReport
 from ingest.simulate import simulate
 from tests.conftest import REPOSITORY

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from dashboard.snapshot import Snapshot, open_snapshot
+from ingest.engine import engine
 from ingest.facts.columns import COLUMNS
-from ingest.load import engine, ingest
+from ingest.load import ingest
 from ingest.models.relations import (
     CUBES,
     EXCHANGE,

@@ -12,7 +12,8 @@ from dashboard import languages, tables, texts
 from dashboard.languages import LANGUAGES
 from dashboard.snapshot import open_snapshot
 from ingest.formats.registry import list_formats
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 from tests.foreign_log import guide_sample
 from tests.loaded import at, attempt, postback
 from tests.shown import load_shown, proxied, unanswered

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from ingest.engine import engine
 from ingest.facts.columns import COLUMNS
 from ingest.facts.store import write_facts
-from ingest.load import engine
 from ingest.models.parts import Part, Parts, quote, scan
 from ingest.models.relations import FACTS, HOUR_US
 from ingest.settings import Settings

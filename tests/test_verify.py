@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from ingest.cli import app
 from ingest.errors import InputError
-from ingest.load import Options, ingest
+from ingest.load import ingest
 from ingest.models.parts import Part
 from ingest.models.relations import CUBES, FACTS
+from ingest.options import Options
 from ingest.rebuild import rebuild
 from ingest.simulate import simulate
 from ingest.snapshot.current import current_path, read_state

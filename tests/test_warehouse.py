@@ -212,7 +212,7 @@ def test_a_load_that_dies_before_the_publish_leaves_the_last_state(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("ingest.load.publish", dies)
+        patched.setattr("ingest.run.publish", dies)
         with pytest.raises(KeyboardInterrupt):
             ingest([str(log)], tmp_path / "w")
     assert tables.rows(open_snapshot(tmp_path / "w"), "outcomes", Filters())[0]["attempts"] == 1

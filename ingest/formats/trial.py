@@ -68,7 +68,7 @@ def try_format(fmt: AnyFormat, path: Path, *, zone: str | None = None, first: in
     fits = [known.name for known in (fmt, *others) if fit(known, data) is not None]
     trial = Trial(fits, Counts())
     with tempfile.TemporaryDirectory() as folder:
-        from ingest.load import engine
+        from ingest.engine import engine
 
         con = engine(Path(folder))
         try:

@@ -32,10 +32,10 @@ CHUNK_LINES = 50_000
 
 def ours(log: str, out: str) -> tuple[int, int]:
     """Rows and rejects of our own load, facts written, without models."""
+    from ingest.engine import engine
     from ingest.facts.store import write_facts
     from ingest.formats.registry import native_format
     from ingest.formats.spec import State
-    from ingest.load import engine
     from ingest.models.parts import Parts
     from ingest.rows.loader import Counts, RowLoader
     from ingest.sources import Found, Known, Reading

@@ -12,7 +12,8 @@ from typing import Any
 from dashboard import tables
 from dashboard.filters import Filters
 from dashboard.snapshot import Snapshot, open_snapshot
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 
 ANSWERS = {"no_bid", "answered_unknown"}
 #: What a partner does by its script, as an outcome; a torn body is told apart only by those who see the body.

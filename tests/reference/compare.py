@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from dashboard import tables
 from dashboard.filters import Filters
 from dashboard.snapshot import open_snapshot
-from ingest.load import Options, ingest
+from ingest.load import ingest
+from ingest.options import Options
 from tests import reference
 from tests.reference import Limits, logs
 from tests.shown import write_format
