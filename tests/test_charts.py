@@ -139,7 +139,7 @@ def test_heatmap_tells_rate_n_and_interval_and_leaves_unmade_retries_empty() -> 
     cells = figure.data[0]
     assert [list(line) for line in cells.z] == [[0.01, 0.01], [0.01, None]]
     assert re.sub("<[^>]+>", "|", cells.text[0][0]) == "2.0%||1-9|n 100|"
-    assert "95% interval 1.0% to 9.0%" in cells.customdata[0][0]
+    assert "interval 1.0% to 9.0%" in cells.customdata[0][0]
     assert cells.text[1][1] == ""
 
 

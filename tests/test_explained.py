@@ -207,6 +207,11 @@ def test_the_interval_is_wilsons(part: int, whole: int, low: float, high: float)
     assert explain.wilson(part, whole, Z) == pytest.approx((low, high), abs=1e-6)
 
 
+@pytest.mark.parametrize(("z", "level"), [(1.959964, "95%"), (1.644854, "90%"), (3, "99.7%")])
+def test_the_interval_is_named_by_the_setting(z: float, level: str) -> None:
+    assert f"{level} interval (Wilson)" in explain.made(4, 10, z).replace("\\", "")
+
+
 def test_a_quotient_tells_its_parts_and_a_share_its_interval() -> None:
     assert explain.made(110, 100) == "Here: 110 of 100."
     assert explain.made(4, 10, Z).replace("\\", "") == "Here: 4 of 10. 95% interval (Wilson): 16.8% - 68.7%."

@@ -1,12 +1,11 @@
 """The pages in every language: the same texts and placeholders, numbers and dates as each language writes them."""
 
 import csv
-import os
 import re
 import string
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,10 @@ from dashboard.components import explain, grid, view
 from dashboard.languages import LANGUAGES, Language
 from tests import warehouses
 from tests.conftest import REPOSITORY
+from tests.test_pages import leave_environment, run
 
-APP = REPOSITORY / "dashboard" / "app.py"
+__all__ = ["leave_environment"]
+
 WORDS = REPOSITORY / "dashboard" / "words"
 OTHERS = sorted(set(LANGUAGES) - {"en"})
 PAGES = ("overview", "funnel", "no_bids", "retries", "whatif", "breakers", "limits", "partner", "data")
@@ -261,27 +262,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return warehouses.simulated(tmp_path_factory.mktemp("simulated"))
 
 
-@pytest.fixture(autouse=True)
-def leave_environment() -> Iterator[None]:
-    before = os.environ.get("RETRYLENS_WAREHOUSE")
-    yield
-    if before is None:
-        os.environ.pop("RETRYLENS_WAREHOUSE", None)
-    else:
-        os.environ["RETRYLENS_WAREHOUSE"] = before
-
-
-def started(warehouse: Path, page: str, **query: str) -> AppTest:
-    """The page after its first run with these values in the address."""
-    os.environ["RETRYLENS_WAREHOUSE"] = str(warehouse)
-    test = AppTest.from_file(str(APP), default_timeout=120)
-    if page != "overview":
-        test.switch_page(f"app_pages/{page}.py")
-    for name, value in query.items():
-        test.query_params[name] = value
-    return again(test)
-
-
 def again(test: AppTest) -> AppTest:
     """One more run."""
     test.run()
@@ -294,7 +274,7 @@ def again(test: AppTest) -> AppTest:
 @pytest.mark.parametrize("code", OTHERS)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_runs_in_every_language(simulated: Path, page: str, code: str) -> None:
-    test = started(simulated, page, range="All", language=code)
+    test = run(simulated, page, range="All", language=code)
     title = texts._walk(f"{page}.title", code)
     assert test.title[0].value == title != texts.tell(f"{page}.title")
 
@@ -302,7 +282,7 @@ def test_every_page_runs_in_every_language(simulated: Path, page: str, code: str
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_language_is_chosen_once_and_keeps_what_was_chosen(simulated: Path) -> None:
-    test = started(simulated, "limits", range="All", partner="key-x", zone="Europe/Kyiv")
+    test = run(simulated, "limits", range="All", partner="key-x", zone="Europe/Kyiv")
     english = test.title[0].value
     test.selectbox(key=languages.KEY).set_value("uk")
     assert again(test).title[0].value != english
@@ -316,7 +296,7 @@ def test_the_language_is_chosen_once_and_keeps_what_was_chosen(simulated: Path) 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_a_page_asks_stays_chosen_when_the_language_changes(simulated: Path) -> None:
-    test = started(simulated, "retries", range="All", stream="postback")
+    test = run(simulated, "retries", range="All", stream="postback")
     assert test.segmented_control(key="stream").value == "postback"
     test.selectbox(key=languages.KEY).set_value("ru")
     assert again(test).segmented_control(key="stream").value == "postback"
@@ -328,7 +308,7 @@ def test_what_a_page_asks_stays_chosen_when_the_language_changes(simulated: Path
 @pytest.mark.parametrize("code", sorted(LANGUAGES))
 def test_an_address_is_understood_in_whatever_language_it_was_written(simulated: Path, code: str) -> None:
     written = str(texts._walk("range.All", code))
-    assert started(simulated, "data", range=written, language="uk").selectbox(key="range").value == "All"
+    assert run(simulated, "data", range=written, language="uk").selectbox(key="range").value == "All"
 
 
 @pytest.mark.slow
@@ -343,9 +323,9 @@ def test_tables_for_machines_know_no_language(simulated: Path, monkeypatch: pyte
         return address
 
     monkeypatch.setattr(exports, "offer", offer)
-    started(simulated, "no_bids", range="All")
+    run(simulated, "no_bids", opened=True)
     english = list(saved)
     saved.clear()
-    started(simulated, "no_bids", range="All", language="ru")
+    run(simulated, "no_bids", opened=True, language="ru")
     assert english
     assert saved == english

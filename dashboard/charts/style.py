@@ -5,7 +5,7 @@ or a written label always says the same once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from math import log10
+from math import erf, log10, sqrt
 from typing import Any
 
 import plotly.graph_objects as go
@@ -90,6 +90,12 @@ def per_cent(value: float) -> str:
 def percentile(hundredth: int) -> str:
     """The name of a quantile: 95%."""
     return f"{hundredth}{languages.current().per_cent}"
+
+
+def within(z: float) -> str:
+    """How much of a normal distribution lies within `z` standard deviations: 95%, 99.7%."""
+    share = round(100 * erf(z / sqrt(2)), 1)
+    return number(share, ".1f" if share % 1 else ".0f") + languages.current().per_cent
 
 
 def of(part: str, whole: str) -> str:

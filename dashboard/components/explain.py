@@ -36,7 +36,7 @@ def made(part: float | None, whole: float | None, z: float | None = None) -> str
     if z is None or not 0 <= part <= whole:
         return told
     low, high = (style.percent(end) for end in wilson(part, whole, z))
-    return f"{told} {say('explain.interval', low=low, high=high)}"
+    return f"{told} {say('explain.interval', level=style.within(z), low=low, high=high)}"
 
 
 def wilson(part: float, whole: float, z: float) -> tuple[float, float]:
