@@ -19,7 +19,7 @@ import duckdb
 from dashboard.errors import UserError
 from dashboard.settings import in_force
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The snapshot layout that this reader knows."""
 
 POINTER = "CURRENT"

@@ -16,10 +16,11 @@ from ingest.models.empty import write_empty
 from ingest.models.parts import Part, Parts, quote, quote_name, scan
 from ingest.models.relations import DAY_US, FACTS, STORED
 from ingest.settings import load_settings
+from ingest.snapshot.content import Publication
 from ingest.snapshot.current import State, current_path, read_state
 from ingest.snapshot.digest import damaged
 from ingest.snapshot.lock import writer_lock
-from ingest.snapshot.publish import Publication, publish
+from ingest.snapshot.publish import publish
 from ingest.snapshot.sweep import sweep
 
 KEPT = (*FACTS, "rejects", "line_hashes")

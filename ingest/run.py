@@ -33,8 +33,9 @@ from ingest.rows.loader import Counts, RowLoader
 from ingest.rows.parquet import parquet_columns
 from ingest.rows.raw import whole_documents
 from ingest.settings import Settings
+from ingest.snapshot.content import Publication
 from ingest.snapshot.current import State as Published
-from ingest.snapshot.publish import Publication, publish
+from ingest.snapshot.publish import publish
 from ingest.snapshot.sweep import sweep
 from ingest.sources import Found, Known, Limits, Reading, Tail, last_line_end
 

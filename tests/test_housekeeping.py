@@ -442,10 +442,10 @@ CAME_LATE = {
 }
 #: What a row of `breakers` counts.
 COUNTS = ("attempts", "failures", "blocked")
-#: Relations that came with the fourth.
-FOURTH = (
+#: Relations that came with the fourth and fifth.
+LATER = (
     "auction_clicks", "order_clicks", "faulty_orders", "converted", "minute_converted", "hour_converted",
-    "breaker_pieces", "window_pieces",
+    "breaker_pieces", "window_pieces", "minute_waits", "hour_waits", "minute_wasted", "hour_wasted",
 )  # fmt: skip
 
 
@@ -457,7 +457,7 @@ def made_old(warehouse: Path, layout: int) -> None:
         con.execute("update meta set value = ? where key = 'schema_version'", [str(layout)])
         known_plainly(con)
         con.execute("alter table known drop column scheme; alter table known drop column chain")
-        con.execute("delete from files where relation in (select unnest(?))", [list(FOURTH)])
+        con.execute("delete from files where relation in (select unnest(?))", [list(LATER)])
         files = con.execute("select relation, path from files where rows > 0").fetchall()
     for relation, name in files:
         if relation in CAME_LATE:

@@ -304,6 +304,8 @@ KEYS: dict[str, str | None] = {
 }
 #: Key of every cube, behind its bucket.
 CUBE_KEYS = {
+    "waits": "call_{grain}_us stream key? endpoint? open_until_us?",
+    "wasted": "stream key? endpoint?",
     "attempts": "partner node? outcome reason?",
     "calls": "stream partner? stage? reason? fate?",
     "retries": "stream partner? trigger retry_no region?",
@@ -330,7 +332,7 @@ STORED_MODELS = [
 def key_of(relation: str) -> str | None:
     """The key columns of a stored relation; a cube's begin with its bucket."""
     grain, _, cube = relation.partition("_")
-    return KEYS[relation] if relation in KEYS else f"{grain}_us {CUBE_KEYS[cube]}".strip()
+    return KEYS[relation] if relation in KEYS else f"{grain}_us {CUBE_KEYS[cube]}".format(grain=grain).strip()
 
 
 @pytest.fixture(scope="module")
@@ -383,7 +385,8 @@ def test_hours_are_the_sums_of_their_minutes(simulated: Snapshot, cube: Any) -> 
     dims = (key_of(f"hour_{cube.name}") or "").replace("?", "").split()
     sums = [column for column in columns if column not in dims]
     chosen = ", ".join(f"{ADDED.get(name, 'sum')}({name})" for name in sums)
-    minutes = ", ".join(["minute_us // 3600000000 * 3600000000", *dims[1:], chosen])
+    hours = [re.sub(r"^(\w*)hour_us$", r"\1minute_us // 3600000000 * 3600000000", dim) for dim in dims]
+    minutes = ", ".join([*hours, chosen])
     by = ", ".join(str(place) for place in range(1, len(dims) + 1))
     summed = f"select {minutes} from minute_{cube.name} group by {by}"
     kept = f"select {', '.join([*dims, *sums])} from hour_{cube.name}"
@@ -401,6 +404,11 @@ def test_hours_are_the_sums_of_their_minutes(simulated: Snapshot, cube: Any) -> 
             "select count(*) from attempts where latency_ms is not null and outcome not like 'not_sent%'",
         ),
         ("select sum(calls) from minute_calls where stream = 'exchange'", "select count(*) from calls"),
+        (
+            "select sum(limited), sum(told) from minute_waits",
+            "select count(*), count(retry_after_s) from throttles",
+        ),
+        ("select sum(wasted) from minute_wasted", "select count(*) from wasted_requests"),
         ("select sum(calls) from minute_calls where stream = 'postback'", "select count(*) from orders"),
         (
             "select sum(calls), sum(attempts_sent), sum(not_sent), sum(retries), sum(retried), sum(recovered),"

@@ -23,9 +23,10 @@ from ingest.load import ingest
 from ingest.rebuild import rebuild
 from ingest.settings import load_settings
 from ingest.simulate import simulate
+from ingest.snapshot.content import Publication
 from ingest.snapshot.current import current_path, read_state
 from ingest.snapshot.lock import writer_lock
-from ingest.snapshot.publish import Publication, publish
+from ingest.snapshot.publish import publish
 from ingest.verify import verify
 
 

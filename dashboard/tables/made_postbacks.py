@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dashboard.snapshot import Snapshot
 from dashboard.tables.context import Context
-from dashboard.tables.ranges import hull, within
+from dashboard.tables.ranges import hull, split, within
 
 SECOND = 1_000_000
 
@@ -28,6 +28,26 @@ def _throttles(context: Context) -> str:
 
 def _wasted(context: Context) -> str:
     return _of_span(context, "wasted_requests", "us", "key")
+
+
+def _asks(context: Context) -> str:
+    """Counts of the 429s whose call or order began within the range: they come after that, however long."""
+    cut, since = split(context.span), (context.span[0], None)
+    pieces = [
+        f"select * exclude ({unit}_us, call_{unit}_us)\nfrom {context.source(f'{unit}_waits', since)}\n"
+        f"where {within(f'call_{unit}_us', spans)}"
+        for unit, spans in (("hour", cut.hours), ("minute", cut.minutes))
+        if spans or (unit == "hour" and not (cut.minutes or cut.rest))
+    ]
+    if cut.rest:
+        throttles = f"select * from {context.source('main.throttles', since)} where {within('call_us', cut.rest)}"
+        pieces.append(
+            "select * exclude (minute_us, call_minute_us)\n"
+            f"from (\nwith throttles as (\n    {throttles}\n)\nselect * from (\n"
+            f"{context.snapshot.models['minute_waits'].strip()}\n)\n)"
+        )
+    asks = "\nunion all by name\n".join(pieces)
+    return f"select * from (\n{asks}\n)\nwhere {context.partners('key')}"
 
 
 def _replays(context: Context) -> str:
@@ -99,6 +119,7 @@ MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
     "lone_reuses": _lone_reuses,
     "order_rows": _orders,
     "replay_rows": _replays,
+    "range_asks": _asks,
     "throttle_rows": _throttles,
     "wasted_rows": _wasted,
     "window_requests": _window_requests,

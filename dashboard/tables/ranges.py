@@ -54,6 +54,8 @@ CUBES = {
         Cube("audit", (("calls", "call_us"), ("orders", "call_us"), ("repeats", "us"))),
         Cube("chains", (("chain_steps", "call_us"),)),
         Cube("ends", (("chain_ends", "call_us"),)),
+        Cube("waits", (("throttles", "us"),), partner="key"),
+        Cube("wasted", (("wasted_requests", "us"),), partner="key"),
         Cube("latency", (("attempts", "ts"),), grains=("hour",)),
     )
 }

@@ -9,7 +9,7 @@ import duckdb
 from ingest.facts.columns import COLUMNS
 from ingest.models.joined import Joined
 from ingest.models.parts import Part, Parts, lying_in, quote_name, scan
-from ingest.models.relations import CUBES, EXCHANGE, HOUR_US, HOURLY, KEYED, WINDOWS, Cube, Keyed, model_sql
+from ingest.models.relations import CUBES, DAY_US, EXCHANGE, HOUR_US, HOURLY, KEYED, WINDOWS, Cube, Keyed, model_sql
 from ingest.models.reported import Reported
 from ingest.models.slices import Slices
 from ingest.settings import Settings
@@ -110,8 +110,7 @@ class Build:
             columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
             keyed_facts[relation] = f"select {columns} from {self._facts(relation)}"
             if not self.first:
-                same = " and ".join(f"{sql} is not distinct from touched.key_{name}" for name, sql in keys.items())
-                keyed_facts[relation] += f" semi join {keyed.name}.touched on {same}"
+                keyed_facts[relation] += f" semi join {keyed.name}.touched on {keyed.is_touched(keys)}"
             lone_facts[relation] = f"select {columns} from main.stage_{relation} where {keys[keyed.needed]} is null"
         slices = Slices(self.parts, keyed, keyed_facts, lone_facts)
         slices.run()
@@ -140,7 +139,7 @@ class Build:
                     f"create or replace view {keyed.name}.{relation} as select * from main.stage_{relation}"
                 )
                 continue
-            same = " and ".join(f"{sql} is not distinct from touched.key_{name}" for name, sql in keys.items())
+            same = keyed.is_touched(keys)
             columns = ", ".join(quote_name(name) for name, _ in COLUMNS[relation])
             facts = self._facts(relation)
             picked = f"select {columns} from {facts} semi join touched on {same}"
@@ -187,12 +186,12 @@ class Build:
             return set()
         return self._hours(
             f"select distinct hour_us from {scan(self.parts.root, old)} as old"
-            f" semi join {keyed.name}.touched on {_same_key(keyed)}"
+            f" semi join {keyed.name}.touched on {keyed.is_old}"
         )
 
     def _keep(self, keyed: Keyed) -> str:
         """The condition that a row `old` is not of a touched key."""
-        return f"not exists (select 1 from {keyed.name}.touched where {_same_key(keyed)})"
+        return f"not exists (select 1 from {keyed.name}.touched where {keyed.is_old})"
 
     def _hourly(self) -> None:
         """Models of the attempts of an hour, for the hours of the staged attempts."""
@@ -237,9 +236,7 @@ class Build:
             if base == "attempts":
                 continue
             hour = f"{placed} // {HOUR_US} * {HOUR_US}"
-            at_home = cube.touched_by == tuple(cube.bases)
-            parts = self.parts.covering(base, hours) if at_home else self.parts.of(base)
-            parts = parts or self.parts.empty(base)
+            parts = self._placed_in(base, hours, cube) or self.parts.empty(base)
             self.con.execute(
                 f"create or replace view {base} as"
                 f" select * from {scan(self.parts.root, parts)} where {hour} in {listed}"
@@ -256,6 +253,13 @@ class Build:
             if base != "attempts":
                 self.con.execute(f"drop view {base}")
 
+    def _placed_in(self, base: str, hours: set[int], cube: Cube) -> list[Part]:
+        """The parts of a base with rows that the cube places in `hours`."""
+        if not cube.later:
+            return self.parts.covering(base, hours)
+        since, until = min(hours) - HOUR_US, max(hours) + HOUR_US + self.settings.notice_days * DAY_US
+        return [part for part in self.parts.of(base) if part.hi_us >= since and part.lo_us <= until]
+
     def _hours(self, sql: str) -> set[int]:
         """The hours that `sql` selects, but for those whose facts are gone."""
         found = {int(row[0]) for row in self.con.execute(sql).fetchall() if row[0] is not None}
@@ -264,10 +268,6 @@ class Build:
     def _count(self, relation: str) -> int:
         row = self.con.execute(f"select count(*) from {relation}").fetchone()
         return int(row[0]) if row else 0
-
-
-def _same_key(keyed: Keyed) -> str:
-    return " and ".join(f"old.{name} is not distinct from touched.key_{name}" for name in keyed.columns)
 
 
 def _listed(hours: Iterable[int]) -> str:

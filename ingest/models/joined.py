@@ -52,11 +52,8 @@ class Joined:
             ours = " semi join touched_exchange on auction_id = touched_exchange.key_auction_id"
             before += [clicks.format(self._some(name, hours)) + ours for name in ("auction_clicks", "converted")]
         if not self.first and (hours := self.touched.get("order_clicks")):
-            same = " and ".join(f"old.{name} is not distinct from touched.key_{name}" for name in ORDERS.columns)
-            self.con.execute(
-                f"create or replace temp table came_back as select distinct click_id"
-                f" from {self._some('order_clicks', hours)} as old semi join touched_orders as touched on {same}"
-            )
+            old = f"{self._some('order_clicks', hours)} as old semi join touched_orders as touched on {ORDERS.is_old}"
+            self.con.execute(f"create or replace temp table came_back as select distinct click_id from {old}")
             before.append(f"{clicks.format(self._all('auction_clicks'))} semi join came_back using (click_id)")
         picked = " union ".join(before or [f"{clicks.format(self._all('auction_clicks'))} limit 0"])
         self.con.execute(f"create or replace temp table rejoined as {picked}")

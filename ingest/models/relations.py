@@ -10,6 +10,7 @@ relation), which is what a load rewrites.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -42,18 +43,35 @@ class Keyed:
     def columns(self) -> tuple[str, ...]:
         return tuple(next(iter(self.keys.values())))
 
+    def is_touched(self, keys: Mapping[str, str]) -> str:
+        """The condition that a row, which gives `keys` by this SQL, has the key of a row of `touched`.
+
+        The needed key is compared by `=`, which parts are pruned by: without it a row is never touched.
+        """
+        return " and ".join(
+            f"{sql} {'=' if name == self.needed else 'is not distinct from'} touched.key_{name}"
+            for name, sql in keys.items()
+        )
+
+    @property
+    def is_old(self) -> str:
+        """The same of a stored row `old`."""
+        return self.is_touched({name: f"old.{name}" for name in self.columns})
+
 
 @dataclass(frozen=True)
 class Cube:
     """Additive counts of base relations: `minute_<name>` and `hour_<name>`.
 
     `bases` maps a base relation to the column (epoch microseconds) that places its rows in time; `moved_by` names
-    the relations whose touched hours are the cube's, where they are not the bases.
+    the relations whose touched hours are the cube's, where they are not the bases. `later` says that a base row may
+    stand where its notice came, up to notice_days after the time that places it.
     """
 
     name: str
     bases: dict[str, str]
     moved_by: tuple[str, ...] = ()
+    later: bool = False
 
     @property
     def touched_by(self) -> tuple[str, ...]:
@@ -141,7 +159,7 @@ CUBES = (
     Cube("attempts", {"attempts": "epoch_us(ts)"}),
     Cube("calls", {"calls": "call_us", "orders": "call_us"}),
     Cube("retries", {"retries": "call_us", "order_retries": "call_us"}),
-    Cube("rescues", {"deliveries": "call_us"}, moved_by=("calls",)),
+    Cube("rescues", {"deliveries": "call_us"}, moved_by=("calls",), later=True),
     Cube("notices", {"deliveries": "us"}),
     Cube("auctions", {"auction_stages": "us"}),
     Cube("converted", {"converted": "us"}),
@@ -149,6 +167,8 @@ CUBES = (
     Cube("audit", {"calls": "call_us", "orders": "call_us", "repeats": "us"}),
     Cube("chains", {"chain_steps": "call_us"}),
     Cube("ends", {"chain_ends": "call_us"}),
+    Cube("waits", {"throttles": "us"}),
+    Cube("wasted", {"wasted_requests": "us"}),
 )
 
 #: Models of the calls of single auctions: a reader runs them to judge the attempts of one auction.

@@ -16,8 +16,8 @@ from ingest.sources.known import BEFORE
 from ingest.sources.known import COLUMNS as KNOWN_COLUMNS
 
 #: Layout of the snapshots written here. 2: state machines, audit, chains and the flags' history came. 4: converted
-#: auctions, and counts by breaker state and by window.
-SCHEMA_VERSION = 4
+#: auctions, and counts by breaker state and by window. 5: counts of 429s by what came of them.
+SCHEMA_VERSION = 5
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
 
@@ -28,6 +28,7 @@ class State:
 
     `version` is the layout of its snapshot: an older one has the facts, not all of the models. `facts_from_us` is the
     first instant whose events are kept (0: all are); of the `fact_rows` ever written, `dropped_rows` went with age.
+    `made_of` tells what its file holds whatever is loaded.
     """
 
     path: Path | None = None
@@ -43,6 +44,7 @@ class State:
     facts_from_us: int = 0
     fact_rows: int = 0
     dropped_rows: int = 0
+    made_of: str = ""
 
 
 def current_path(warehouse: Path) -> Path | None:
@@ -98,6 +100,7 @@ def read_state(warehouse: Path) -> State:
             facts_from_us=int(meta.get("facts_from_us", 0)),
             fact_rows=int(meta.get("fact_rows", sum(part.rows for part in parts if part.relation in FACTS))),
             dropped_rows=int(meta.get("dropped_rows", 0)),
+            made_of=meta.get("made_of", ""),
         )
     finally:
         con.close()

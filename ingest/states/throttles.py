@@ -92,6 +92,8 @@ class Throttles:
         self._others = (
             f"{scope.old('throttles')} where stream = '{self.name}' and hour_us not in {listed(touched | {-1})}"
         )
+        #: How long a call may take; an order may take any time.
+        self._span_us = scope.settings.call_span_s * 1_000_000 if stream is EXCHANGE else NEVER_US
         scope.create(f"{self.name}_throttles", "throttles")
         scope.create(f"{self.name}_wasted", "wasted_requests")
         scope.con.execute("create or replace table states.groups (gid bigint, key varchar, endpoint varchar)")
@@ -250,11 +252,15 @@ class Throttles:
     def _changed(self, calls: set[int]) -> set[int]:
         """Other hours in which a 429 has another next request, or a call that began at another time."""
         moved = (
-            f"select distinct hour_us from ({self._others}) as asked inner join states.answers"
-            f" on {_same(QUESTION, 'answers')} where asked.retry_after_s is not null"
+            "select distinct hour_us from states.asking as asked inner join states.answers"
+            f" on {_same(QUESTION, 'answers')} where not asked.fresh"
             " and asked.next_us is distinct from answers.next_us"
         )
-        candidates = f"{self._others} and {hour_of('call_us')} in {listed(calls | {-1})}"
+        # No 429 comes before its call begins.
+        candidates = (
+            f"{self._others} and {hour_of('call_us')} in {listed(calls | {-1})}"
+            f" and us >= {min(calls, default=0)} and us < {max(calls, default=0) + HOUR_US + self._span_us}"
+        )
         self._find_calls(candidates)
         called = (
             f"select distinct hour_us from ({candidates}) as asked left join states.call_of on {_same(CALL, 'call_of')}"
@@ -271,8 +277,7 @@ class Throttles:
         lo, hi = self.scope.rows("select min(us), max(us) from states.callers")[0]
         if lo is None:
             return
-        span = self.scope.settings.call_span_s * 1_000_000 if self.stream is EXCHANGE else NEVER_US
-        calls = self.scope.scan(self.stream.calls, lo - span, hi + 1)
+        calls = self.scope.scan(self.stream.calls, lo - self._span_us, hi + 1)
         con.execute(
             f"insert into states.call_of by name select {names}, max(call_us) as call_us from ("
             f"select asked.*, calls.call_us from states.callers as asked inner join {calls} as calls"

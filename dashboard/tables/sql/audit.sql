@@ -4,15 +4,16 @@ with counted as (
     select rule, severity, stream, partner, violations, checked
     from range_audit
     union all
+    -- a 429 of which nobody can tell yet whether its sender waits is not checked
     select
         'R10' as rule,
         'load' as severity,
         stream,
         key as partner,
-        (verdict = 'early')::bigint as violations,
-        1 as checked
-    from audit_throttles
-    where verdict <> 'pending'
+        early as violations,
+        told - case when open_until_us >= newest_us then limited else 0 end as checked
+    from range_asks
+    inner join streams using (stream)
 ),
 
 judged as (

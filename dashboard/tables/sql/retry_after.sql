@@ -1,39 +1,41 @@
 -- Whether senders wait as they are told: one row per stream, key (the partner of an exchange's attempts) and endpoint
 -- with a 429, or a request inside a time to wait.
-with requests as (
+with counted as (
     select
         stream,
         key,
         endpoint,
-        1 as limited,
-        retry_after_s is not null as told,
-        verdict,
+        limited,
+        told,
+        early,
+        on_time,
+        late,
+        case when open_until_us < newest_us then limited else 0 end as never,
+        case when open_until_us >= newest_us then limited else 0 end as pending,
         0 as wasted
-    from throttle_verdicts
-    union all
+    from range_waits
+    inner join streams using (stream)
+    union all by name
     select
         stream,
         key,
         endpoint,
-        0 as limited,
-        false as told,
-        null as verdict,
-        1 as wasted
-    from wasted_rows
+        wasted
+    from range_wasted
 )
 
 select
     stream,
     key,
     endpoint,
-    sum(limited)::bigint as limited,
-    count(*) filter (told)::bigint as with_retry_after,
-    count(*) filter (verdict = 'early')::bigint as early,
-    count(*) filter (verdict = 'on_time')::bigint as on_time,
-    count(*) filter (verdict = 'late')::bigint as late,
-    count(*) filter (verdict = 'never')::bigint as never,
-    count(*) filter (verdict = 'pending')::bigint as pending,
+    coalesce(sum(limited), 0)::bigint as limited,
+    coalesce(sum(told), 0)::bigint as with_retry_after,
+    coalesce(sum(early), 0)::bigint as early,
+    coalesce(sum(on_time), 0)::bigint as on_time,
+    coalesce(sum(late), 0)::bigint as late,
+    coalesce(sum(never), 0)::bigint as never,
+    coalesce(sum(pending), 0)::bigint as pending,
     sum(wasted)::bigint as wasted
-from requests
+from counted
 group by stream, key, endpoint
 order by stream, key, endpoint nulls first
