@@ -1,14 +1,17 @@
 """Intervals of breakers as the bars of a chart: what lies closer than eyes part is one bar, and nothing is lost."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.charts import breakers
 from dashboard.charts.breakers import GAP_SHARE, MOST_BARS, Piece, fitting, pieces
+from dashboard.components.shapes import Joined
+from dashboard.filters import epoch_us
 
 START = datetime(2026, 9, 14)
 END = START + timedelta(hours=10)
@@ -78,6 +81,41 @@ spans = st.tuples(
     st.integers(0, 35_000),
     st.integers(1, 400),
 )
+
+
+@given(st.lists(spans, max_size=60), st.sampled_from([None, 20_000]), st.sampled_from([1, 4]))
+def test_bars_of_what_the_engine_joined_are_those_of_single_intervals(
+    drawn: list[tuple[str, str, int, int]], cut_s: int | None, wider: int
+) -> None:
+    rows = [
+        interval(state, start, None if start == cut_s else start + lasted, partner=name, attempts=lasted % 7 or None)
+        for state, name, start, lasted in drawn
+    ]
+    names = ("partner", "node", "kind", "state", "from", "to", "attempts", "blocked")
+    shape = Joined(
+        names[:4],
+        names[6:],
+        epoch_us(START.replace(tzinfo=UTC)),
+        epoch_us(END.replace(tzinfo=UTC)),
+        GAP // timedelta(microseconds=1),
+    )
+    with duckdb.connect() as engine:
+        engine.execute(
+            'create table given (partner varchar, node varchar, kind varchar, state varchar, "from" timestamp,'
+            ' "to" timestamp, attempts bigint, blocked bigint)'
+        )
+        for row in rows:
+            engine.execute("insert into given values (?, ?, ?, ?, ?, ?, ?, ?)", [row[name] for name in names])
+        found = engine.execute(shape.over("select * from given"))
+        columns = [column[0] for column in found.description]
+        joined = [dict(zip(columns, values, strict=True)) for values in found.fetchall()]
+    assert sum(row["intervals"] for row in joined) == len(rows)
+    assert by_place(pieces(joined, START, END, wider * GAP)) == by_place(pieces(rows, START, END, wider * GAP))
+
+
+def by_place(found: list[Piece]) -> list[Piece]:
+    """Bars in an order that does not depend on that of the intervals."""
+    return sorted(found, key=lambda piece: (piece.lane, piece.state, piece.start))
 
 
 @given(st.lists(spans, max_size=60))

@@ -9,7 +9,8 @@ import pytest
 
 from dashboard import tables
 from dashboard.components.audit import BY_RULE, source
-from dashboard.components.data import Sum, table
+from dashboard.components.data import table
+from dashboard.components.shapes import Sum
 from dashboard.filters import Filters, make_filters
 from dashboard.snapshot import Snapshot
 from tests.loaded import Event, at, attempt, opened, postback

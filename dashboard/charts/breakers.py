@@ -46,7 +46,7 @@ class Piece:
 
 def fitting(rows: Rows, start: datetime, end: datetime) -> tuple[list[Piece], timedelta]:
     """As many bars as a chart can hold, and the gap that they bridge."""
-    gap = max(end - start, timedelta(microseconds=GAP_SHARE)) / GAP_SHARE
+    gap = narrowest(start, end)
     found = pieces(rows, start, end, gap)
     while len(found) > MOST_BARS and gap <= end - start:
         gap *= 2
@@ -54,10 +54,16 @@ def fitting(rows: Rows, start: datetime, end: datetime) -> tuple[list[Piece], ti
     return found, gap
 
 
+def narrowest(start: datetime, end: datetime) -> timedelta:
+    """The gap that even a chart of few bars bridges."""
+    return max(end - start, timedelta(microseconds=GAP_SHARE)) // GAP_SHARE
+
+
 def pieces(rows: Rows, start: datetime, end: datetime, gap: timedelta) -> list[Piece]:
     """Intervals of the table `breakers` between start and end, as bars; one whose `to` is None runs to the end.
 
-    Of lanes beyond those that a chart can hold there are none.
+    A row may stand for several already: `intervals` tells how many, `seconds` how long they last. Of lanes beyond those
+    that a chart can hold there are none.
     """
     shown = set(lanes_of(rows))
     last: dict[tuple[Lane, str], int] = {}
@@ -66,8 +72,8 @@ def pieces(rows: Rows, start: datetime, end: datetime, gap: timedelta) -> list[P
         lane, left, right = lane_of(row), max(row["from"], start), min(row["to"] or end, end)
         if lane not in shown or left >= right:
             continue
-        lasted = (right - left).total_seconds()
-        piece = Piece(lane, row["state"], left, right, 1, lasted, row["attempts"], row["blocked"])
+        times, lasted = row.get("intervals", 1), row.get("seconds", (right - left).total_seconds())
+        piece = Piece(lane, row["state"], left, right, times, lasted, row["attempts"], row["blocked"])
         place = last.get((lane, row["state"]))
         if place is not None and left - found[place].end < gap:
             found[place] = joined(found[place], piece)
@@ -168,7 +174,9 @@ def lanes_of(rows: Rows) -> list[Lane]:
 
     Cut at what a chart can hold.
     """
-    opens = Counter(row["partner"] for row in rows if row["state"] == "open")
+    opens: Counter[str] = Counter()
+    for row in rows:
+        opens[row["partner"]] += row.get("intervals", 1) if row["state"] == "open" else 0
     return ranked({lane_of(row) for row in rows}, opens)[: style.MOST_ROWS]
 
 

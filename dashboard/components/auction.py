@@ -9,7 +9,8 @@ import streamlit as st
 from dashboard.charts import waterfall
 from dashboard.components import attempt_times, choices, data, moments
 from dashboard.components.attempt_times import Times
-from dashboard.components.data import Only, Result, Row
+from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters

@@ -6,7 +6,8 @@ import streamlit as st
 
 from dashboard.components import attempt_times, data, door, grid, links, panel
 from dashboard.components.auction import Auction
-from dashboard.components.data import Only, Row
+from dashboard.components.data import Row
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters

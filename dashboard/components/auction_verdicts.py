@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from dashboard.components import audit, data, panel
-from dashboard.components.data import Only, Result, Row
+from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.tables.context import equals

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dashboard.charts import style
 from dashboard.components import data, grid, hidden, links, panel
-from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.data import Result, Row
 from dashboard.components.retries import of
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.tables.context import equals

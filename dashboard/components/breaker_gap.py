@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard.charts import style
 from dashboard.charts.breakers import duration
-from dashboard.components import data, grid, hidden, panel
+from dashboard.components import breakers, data, grid, hidden, panel
 from dashboard.components.data import Row
 from dashboard.components.view import View, clock
 from dashboard.filters import Filters, epoch_us
@@ -32,7 +32,7 @@ ICONS = {
 def differences(view: View, filters: Filters) -> None:
     """A sentence for each outage of the reference and each needless opening, the costliest first."""
     result = data.table(view.snapshot, "breaker_gaps", filters)
-    shown = data.table(view.snapshot, "breakers", filters).rows
+    shown = breakers.intervals(view, filters).rows
     chosen: list[Row] = []
     with st.container(border=True):
         panel.head(

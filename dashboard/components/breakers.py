@@ -10,6 +10,7 @@ from dashboard.charts.breakers import Piece
 from dashboard.components import data, once, panel, tiles, timechart
 from dashboard.components.compare import Amount
 from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Joined, Only
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters, epoch_us, utc
@@ -32,6 +33,9 @@ COLUMNS = (
     "blocked",
     "attempts",
 )
+NOW = Only("""kind = 'reported' and "to" is null""")
+LANE = ("partner", "node", "kind", "state")
+
 MOST_NAMED = 5
 """Partners with an open breaker that are named above the table; the table has all."""
 
@@ -86,8 +90,8 @@ def figures(view: View, filters: Filters) -> list[Tile]:
 
 def open_now(view: View, filters: Filters) -> Tile:
     """Lanes whose breaker is open at the end of all data: no range changes that."""
-    ever = data.table(view.snapshot, "breakers", replace(filters, frm_us=None, to_us=None))
-    now = once.made(view, "open_now", ever, lambda: ever.of(to=None, kind="reported"))
+    ever = replace(filters, frm_us=None, to_us=None)
+    now = data.table(view.snapshot, "breakers", ever, shape=NOW).rows
     return Tile(
         "open_now",
         style.count(sum(row["state"] == "open" for row in now)) if now else style.unknown(),
@@ -100,7 +104,7 @@ def open_now(view: View, filters: Filters) -> Tile:
 
 def timeline(view: View, filters: Filters) -> None:
     """A lane for each partner and node, and one for what the reference breaker would have done."""
-    result = data.table(view.snapshot, "breakers", filters)
+    result = intervals(view, filters)
     drawn, lanes, note = once.made(view, "breaker_pieces", result, lambda: drawn_of(view, result))
     timechart.show(
         view,
@@ -119,6 +123,14 @@ def timeline(view: View, filters: Filters) -> None:
         note=note,
         leave=("open",),
     )
+
+
+def intervals(view: View, filters: Filters) -> Result:
+    """The intervals of the range; those that no chart tells apart as one."""
+    start, end = view.start_us or 0, view.end_us or 0
+    gap = charts.narrowest(utc(start), utc(end))
+    shape = Joined(LANE, ("attempts", "failures", "blocked"), start, end, gap // timedelta(microseconds=1))
+    return data.table(view.snapshot, "breakers", filters, shape=shape)
 
 
 def drawn_of(view: View, result: Result) -> tuple[list[Piece], int, str]:

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from dashboard.charts.timeline import Parts
 from dashboard.components import data
-from dashboard.components.data import Result, Row, Shape, Sum
+from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Shape, Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters, epoch_us
 from dashboard.tables.context import BUCKETS

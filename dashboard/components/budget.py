@@ -9,8 +9,9 @@ import streamlit as st
 from dashboard.charts import budget as charts
 from dashboard.charts import style
 from dashboard.components import choices, data, hidden, panel
-from dashboard.components.data import Only, Result, Row
+from dashboard.components.data import Result, Row
 from dashboard.components.retries import of
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.escape import plain
 from dashboard.filters import Filters

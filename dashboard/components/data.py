@@ -6,13 +6,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 import pandas as pd
 import streamlit as st
 
 from dashboard import exports, languages
+from dashboard.components.shapes import Joined, Shape
 from dashboard.filters import Filters
 from dashboard.languages import ENGLISH
 from dashboard.snapshot import Snapshot, current_name, open_snapshot
@@ -30,49 +31,6 @@ MOST_SNAPSHOTS = 2
 FOLDER = Path(__file__).parent / "sql"
 
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A table summed up: numerators and denominators only, never rates.
-
-    An item is a column, or a name with the SQL expression it stands for.
-    """
-
-    by: tuple[str | tuple[str, str], ...]
-    sums: tuple[str | tuple[str, str], ...]
-    where: str = "true"
-
-    def whole(self) -> Self:
-        """The same without a bound on the rows."""
-        return self
-
-    def over(self, inner: str) -> str:
-        """The statement around the table's own."""
-        keys = [f'"{item}"' if isinstance(item, str) else f'{item[1]} as "{item[0]}"' for item in self.by]
-        sums = [
-            f'sum("{item}")::bigint as "{item}"' if isinstance(item, str) else f'{item[1]} as "{item[0]}"'
-            for item in self.sums
-        ]
-        return f"select {', '.join([*keys, *sums])}\nfrom (\n{inner}\n)\nwhere {self.where}\ngroup by all\norder by all"
-
-
-@dataclass(frozen=True)
-class Only:
-    """The rows of a table that meet a condition."""
-
-    where: str
-
-    def whole(self) -> Self:
-        """The same without a bound on the rows."""
-        return self
-
-    def over(self, inner: str) -> str:
-        """The statement around the table's own."""
-        return f"select *\nfrom (\n{inner}\n)\nwhere {self.where}"
-
-
-Shape = Sum | Only
 
 
 @dataclass(frozen=True)
@@ -97,9 +55,10 @@ class Asked:
 
     @property
     def file(self) -> "Asked":
-        """What a file is to hold: the table that a line `--: file NAME` of the figures names, else these rows."""
+        """What a file is to hold: the table that a line `--: file NAME` of the figures names, else these rows, each."""
         words = self.source.words("file")
-        return replace(self, name=words[0]) if words else self
+        named = replace(self, name=words[0]) if words else self
+        return replace(named, shape=None) if isinstance(self.shape, Joined) else named
 
     def whole(self, snapshot: Snapshot, cursor: duckdb.DuckDBPyConnection) -> str:
         """A statement that gives every row, also those beyond what a page shows."""

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 from dashboard.charts import style
 from dashboard.components import data, hidden, panel
-from dashboard.components.data import Only, Row
+from dashboard.components.data import Row
 from dashboard.components.retries import MARKS, of
+from dashboard.components.shapes import Only
 from dashboard.components.view import View, clock
 from dashboard.filters import Filters, epoch_us
 from dashboard.texts import say, tell, title

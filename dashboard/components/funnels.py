@@ -2,7 +2,7 @@
 
 from dashboard.charts import funnel as charts
 from dashboard.components import data, layout, panel, untold
-from dashboard.components.data import Only
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.texts import say, table, tell

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dashboard.components import data
-from dashboard.components.data import Only, Row
+from dashboard.components.data import Row
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.escape import markdown
 from dashboard.filters import Filters

@@ -21,7 +21,8 @@ from dashboard.components import (
     windows,
 )
 from dashboard.components.buckets import Series, Trend
-from dashboard.components.data import Row, Sum
+from dashboard.components.data import Row
+from dashboard.components.shapes import Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import name_of

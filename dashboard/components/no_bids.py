@@ -8,7 +8,8 @@ from dashboard.charts import no_bids as charts
 from dashboard.charts import style, timeline
 from dashboard.charts.funnel import readable
 from dashboard.components import buckets, data, hidden, panel, past, tiles, timechart, untold
-from dashboard.components.data import Result, Sum
+from dashboard.components.data import Result
+from dashboard.components.shapes import Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown

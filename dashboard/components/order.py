@@ -10,8 +10,9 @@ from dashboard.charts import style
 from dashboard.charts.breakers import duration
 from dashboard.charts.postbacks import Post
 from dashboard.components import data, door, grid, links, moments, panel
-from dashboard.components.data import Only, Result, Row
+from dashboard.components.data import Result, Row
 from dashboard.components.limits import OUTCOMES
+from dashboard.components.shapes import Only
 from dashboard.components.view import View
 from dashboard.escape import markdown, plain
 from dashboard.filters import Filters

@@ -10,7 +10,8 @@ from dashboard.charts import style
 from dashboard.charts.breakers import duration
 from dashboard.components import choices, data, grid, links, panel
 from dashboard.components.compare import Amount
-from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters

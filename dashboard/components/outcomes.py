@@ -6,7 +6,7 @@ from dashboard.charts import outcomes as charts
 from dashboard.charts import style, timeline
 from dashboard.components import buckets, data, past, timechart
 from dashboard.components.buckets import Series
-from dashboard.components.data import Sum
+from dashboard.components.shapes import Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.texts import tell, title

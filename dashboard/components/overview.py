@@ -9,7 +9,8 @@ from dashboard.charts import style
 from dashboard.components import attention, call_tiles, compare, data, hidden, limits, links, panel, tiles, untold
 from dashboard.components.attention import Finding
 from dashboard.components.buckets import Trend
-from dashboard.components.data import Only, Result, Sum
+from dashboard.components.data import Result
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import brief, name_of

@@ -8,7 +8,7 @@ import streamlit as st
 from dashboard.charts import latency as latency_chart
 from dashboard.components import call_tiles, data, grid, hidden, layout, links, panel, retries, tiles
 from dashboard.components.buckets import Trend
-from dashboard.components.data import Only
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import plain
@@ -59,7 +59,7 @@ def streams(view: View, name: str) -> list[str]:
     every = Filters(partners=(name,))
     return [
         row["stream"]
-        for row in data.table(view.snapshot, "rate_limits", every, shape=data.Sum(("stream",), ("requests",))).rows
+        for row in data.table(view.snapshot, "rate_limits", every, shape=Sum(("stream",), ("requests",))).rows
     ]
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 from dashboard.charts.timeline import Past
 from dashboard.components import buckets, compare
 from dashboard.components.buckets import Series
-from dashboard.components.data import Row, Shape
+from dashboard.components.data import Row
+from dashboard.components.shapes import Shape
 from dashboard.components.view import View, clock
 from dashboard.filters import Filters
 from dashboard.texts import tell

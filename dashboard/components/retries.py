@@ -9,7 +9,7 @@ from dashboard.charts.style import Row, Rows
 from dashboard.charts.timeline import Parts
 from dashboard.components import buckets, data, hidden, once, panel, past, timechart
 from dashboard.components.buckets import Series
-from dashboard.components.data import Only
+from dashboard.components.shapes import Only
 from dashboard.components.view import View, clock
 from dashboard.escape import name_of
 from dashboard.filters import Filters, epoch_us

@@ -5,8 +5,9 @@ from dashboard.charts.breakers import duration
 from dashboard.components import call_tiles, data, hidden, tiles
 from dashboard.components.buckets import Trend
 from dashboard.components.compare import Amount
-from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.data import Result, Row
 from dashboard.components.retries import of
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dashboard.charts import style
 from dashboard.charts import throttles as charts
 from dashboard.components import data, grid, panel, tiles, untold
-from dashboard.components.data import Only, Row
+from dashboard.components.data import Row
+from dashboard.components.shapes import Only
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from dashboard.components import data, hidden
-from dashboard.components.data import Only, Result, Sum
+from dashboard.components.data import Result
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.view import View
 from dashboard.filters import Filters
 from dashboard.texts import say

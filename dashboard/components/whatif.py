@@ -11,8 +11,9 @@ from dashboard.charts import whatif as charts
 from dashboard.charts.breakers import duration
 from dashboard.components import call_tiles, data, hidden, links, panel, tiles
 from dashboard.components.buckets import Trend
-from dashboard.components.data import Only, Result, Row
+from dashboard.components.data import Result, Row
 from dashboard.components.retries import money
+from dashboard.components.shapes import Only
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.escape import markdown

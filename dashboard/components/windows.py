@@ -5,7 +5,8 @@ from datetime import UTC
 from dashboard.charts import style, timeline
 from dashboard.charts import windows as charts
 from dashboard.components import buckets, data, grid, panel, tiles, timechart
-from dashboard.components.data import Only, Result, Row, Sum
+from dashboard.components.data import Result, Row
+from dashboard.components.shapes import Only, Sum
 from dashboard.components.tiles import Tile
 from dashboard.components.view import View
 from dashboard.filters import Filters, epoch_us
