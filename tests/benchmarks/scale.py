@@ -2,7 +2,8 @@
 
 Makes the log of a week (tests/benchmarks/week.py) and loads it in one go through a pipe, into FOLDER/warehouse; a part
 of it first, so that the costs of a line can be compared. Then: each result table over whole minutes of all days, warm;
-`--loads` small loads at the end of the week, with what their models and publish took, while a reader polls.
+`--loads` small loads in the hours after the week, with what their models and publish took, while a reader polls; the
+first and the last tenth of them apart, for a load must not cost more the more came before it.
 
 Writes FOLDER/scale.json and prints the same figures. The warehouse stays, for tests/benchmarks/pages.py.
 """
@@ -19,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
+from itertools import count, islice
 from pathlib import Path
 
 from dashboard.snapshot import open_snapshot
@@ -77,25 +79,28 @@ class Reader(threading.Thread):
 
 
 def small_loads(week: Week, warehouse: Path, number: int) -> dict[str, float]:
-    """Loads of SMALL_LINES new lines each, in the hour after the week: seconds, medians and 95th percentiles."""
-    lines = week.hour(week.hours).splitlines(keepends=True)
+    """Loads of SMALL_LINES new lines each, in the hours after the week: seconds, medians and 95th percentiles."""
+    lines = (line for hour in count(week.hours) for line in week.hour(hour).splitlines(keepends=True))
     reader = Reader(warehouse)
     reader.start()
     took: list[dict[str, float]] = []
     log = warehouse.with_name("small.jsonl")
     try:
-        for place in range(number):
-            log.write_bytes(b"".join(lines[place * SMALL_LINES : (place + 1) * SMALL_LINES]))
+        for _ in range(number):
+            log.write_bytes(b"".join(islice(lines, SMALL_LINES)))
             said = subprocess.run([*WORK, "steps", str(log), str(warehouse)], stdout=subprocess.PIPE, check=True).stdout
             took.append(json.loads(said))
     finally:
         reader.done.set()
         reader.join()
     figures: dict[str, float] = {"reads": reader.reads, "torn": reader.torn, "failed": reader.failed}
+    tenth = max(number // 10, 1)
     for name in took[0]:
-        values = sorted(one[name] for one in took)
+        values = [one[name] for one in took]
         figures[f"{name} median"] = round(statistics.median(values), 3)
-        figures[f"{name} p95"] = round(values[int(len(values) * 0.95)], 3)
+        figures[f"{name} p95"] = round(sorted(values)[int(len(values) * 0.95)], 3)
+        figures[f"{name} first tenth"] = round(statistics.median(values[:tenth]), 3)
+        figures[f"{name} last tenth"] = round(statistics.median(values[-tenth:]), 3)
     return figures
 
 
