@@ -74,7 +74,7 @@ REWRITTEN_FOR_AN_ATTEMPT = {
     *(
         f"{grain}_{cube}"
         for grain in ("minute", "hour")
-        for cube in ("attempts", "auctions", "audit", "calls", "rescues")
+        for cube in ("attempts", "auctions", "audit", "calls", "rescues", "waits", "wasted")
     ),
 }
 

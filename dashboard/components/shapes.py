@@ -11,7 +11,7 @@ select
     count(*)::bigint as intervals,
     (sum(right_us - left_us) / 1000000)::double as seconds{sums}
 from (
-    select *, count(*) filter (apart) over (lane rows unbounded preceding) as bar
+    select *, count(case when apart then 1 end) over (lane rows unbounded preceding) as bar
     from (
         select
             *,

@@ -4,7 +4,7 @@
 with reference as (
     select
         *,
-        count(*) filter (state = 'closed') over (partition by partner order by place) as outage
+        count(case when state = 'closed' then 1 end) over (partition by partner order by place) as outage
     from breaker_expected
 ),
 
@@ -83,7 +83,7 @@ trips as (
         partner,
         node_key,
         place,
-        count(*) filter (state not in ('open', 'half_open')) over (
+        count(case when state not in ('open', 'half_open') then 1 end) over (
             partition by partner, node_key order by place
         ) as trip
     from breaker_intervals

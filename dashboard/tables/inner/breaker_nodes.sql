@@ -9,7 +9,7 @@ with states as (
         from_us,
         to_us,
         lag(state) over lane as state_before,
-        count(*) filter (state not in ('open', 'half_open')) over lane as outage
+        count(case when state not in ('open', 'half_open') then 1 end) over lane as outage
     from breaker_intervals
     window lane as (partition by partner, node_key order by place)
 ),
@@ -48,7 +48,7 @@ now as (
         partner,
         node_key,
         state as state_now,
-        count(*) filter (state = 'open') over (partition by partner) as open_nodes,
+        count(case when state = 'open' then 1 end) over (partition by partner) as open_nodes,
         count(*) over (partition by partner) as nodes
     from breaker_intervals
     where to_us is null
