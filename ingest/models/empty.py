@@ -14,6 +14,7 @@ from ingest.models.build import WINDOW_POSTBACKS
 from ingest.models.parts import Part, Parts, quote, quote_name
 from ingest.models.relations import (
     CUBES,
+    CUTS,
     FACTS,
     HOURLY,
     JOINED,
@@ -77,6 +78,6 @@ def _schema() -> duckdb.DuckDBPyConnection:
     con.execute("create table outcomes (outcome varchar, grp varchar, rnk bigint)")
     keyed = [step for keyed in KEYED for step in keyed.steps]
     cubes = [f"{grain}_{cube.name}" for cube in CUBES for grain in ("minute", "hour")]
-    for name in [*HOURLY, *WHOLE, *PIECES, *WINDOWS, *keyed, *JOINED, *cubes]:
+    for name in [*HOURLY, *WHOLE, *CUTS, *PIECES, *WINDOWS, *keyed, *JOINED, *cubes]:
         con.execute(f"create table {name} as {model_sql(name)}")
     return con

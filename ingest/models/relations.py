@@ -152,6 +152,8 @@ KEYED = (EXCHANGE, ORDERS, CONVERSIONS, SIGNATURES, IDEMPOTENCY)
 HOURLY = ("hour_nodes", "hour_latency", "breaker_marks")
 WHOLE = ("breaker_states",)
 PIECES = ("breaker_pieces",)
+#: What the pieces are made of, of a load alone.
+CUTS = ("breaker_cuts",)
 WINDOWS = ("window_pieces",)
 JOINED = ("converted",)
 STATES = ("expected_pieces", "throttles", "wasted_requests", "repeats", "placement_tails")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import duckdb
 
 from ingest.models.parts import Part, Parts, scan
-from ingest.models.relations import HOUR_US, PIECES, model_sql
+from ingest.models.relations import CUTS, HOUR_US, PIECES, model_sql
 
 #: Spans [from, to) in which the state that a node entered last is not what it was: `{changed}` tells what matters.
 _SPANS = """
@@ -136,6 +136,8 @@ class Reported:
             "not exists (select 1 from moved where moved.partner = old.partner"
             " and moved.node_key = coalesce(old.node, '') and moved.hour_us = old.hour_us)"
         )
+        for name in CUTS:
+            self.con.execute(f"create table pieces.{name} as {model_sql(name)}")
         for name in PIECES:
             self.parts.rewrite(name, found, fresh=model_sql(name), keep=kept, by_day=True)
         self.con.execute("set search_path = 'main'; drop schema pieces cascade")
