@@ -71,13 +71,22 @@ def needs_attention(view: View) -> None:
         for finding in found[:MOST_FINDINGS]:
             one(view, finding)
         if len(found) > MOST_FINDINGS:
-            with st.expander(say("finding.more", n=len(found) - MOST_FINDINGS)):
-                for finding in found[MOST_FINDINGS : MOST_FINDINGS + MOST_MORE]:
-                    one(view, finding)
-                if len(found) > MOST_FINDINGS + MOST_MORE:
-                    st.caption(say("finding.rest", n=len(found) - MOST_FINDINGS - MOST_MORE))
+            more(view, found[MOST_FINDINGS:])
         if unknown:
             st.caption(f":material/visibility_off: {say('finding.unknown')} {' '.join(unknown)}")
+
+
+@st.fragment
+def more(view: View, found: Sequence[Finding]) -> None:
+    """Further findings, which are made when they are asked for."""
+    door = st.expander(say("finding.more", n=len(found)), key="more_findings", on_change="rerun")
+    if not door.open:
+        return
+    with door:
+        for finding in found[:MOST_MORE]:
+            one(view, finding)
+        if len(found) > MOST_MORE:
+            st.caption(say("finding.rest", n=len(found) - MOST_MORE))
 
 
 def one(view: View, finding: Finding) -> None:
