@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.charts import breakers
@@ -83,6 +83,7 @@ spans = st.tuples(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(spans, max_size=60), st.sampled_from([None, 20_000]), st.sampled_from([1, 4]))
 def test_bars_of_what_the_engine_joined_are_those_of_single_intervals(
     drawn: list[tuple[str, str, int, int]], cut_s: int | None, wider: int
