@@ -37,6 +37,8 @@ COUNTED: dict[str, tuple[str, str | None]] = {
     "audit": ("checked", None),
     "chains": ("retries", None),
     "ends": ("calls", "select {hour:call_us} from chain_ends"),
+    "waits": ("limited", "select {hour:us} from throttles"),
+    "wasted": ("wasted", "select {hour:us} from wasted_requests"),
 }
 
 #: Models with one row for each of the facts of a relation.
