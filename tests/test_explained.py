@@ -54,6 +54,14 @@ def leaves(block: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, tuple
             yield child, above
 
 
+FIGURES = "The tables from which these figures are taken"
+
+
+def doors(test: AppTest, said: str = "") -> list[Any]:
+    """The doors of a page, those that say this."""
+    return [door for door in test.get("popover") if any(said in one.value for one in (*door.caption, *door.markdown))]
+
+
 def dates(figure: go.Figure) -> bool:
     return any(trace.x is not None and len(trace.x) and str(trace.x[0])[:4] == "2026" for trace in figure.data)
 
@@ -82,17 +90,8 @@ def test_the_door_of_figures_has_statements_that_run_as_they_stand(
     simulated: Path, page: str, query: dict[str, str]
 ) -> None:
     test = run(simulated, page, **query)
-    keys = [one.key for one in test.get("popover") if (one.key or "").startswith("door_tiles_")]
-    assert len(keys) == (0 if not test.metric else 3 if page == "whatif" else 1)
-    if not keys:
-        return
-    shut = [code.value for code in test.code]
-    for key in keys:
-        test.session_state[key] = True
-    test.run()
-    shown = [code.value for code in test.code]
-    behind = [text for text in shown if text not in shut or shown.count(text) > shut.count(text)]
-    assert len(behind) >= len(keys)
+    behind = [code.value for door in doors(test, FIGURES) for code in door.code]
+    assert bool(behind) is bool(test.metric)
     snapshot = open_snapshot(simulated)
     with duckdb.connect(str(simulated / "snapshots" / f"{snapshot.id}.duckdb"), read_only=True) as shell:
         for text in behind:
@@ -102,11 +101,10 @@ def test_the_door_of_figures_has_statements_that_run_as_they_stand(
 
 def test_the_door_of_figures_gives_what_the_figures_show(simulated: Path) -> None:
     test = run(simulated, "overview")
-    test.session_state["door_tiles_calls"] = True
-    test.run()
+    [door] = doors(test, FIGURES)
     snapshot = open_snapshot(simulated)
     with duckdb.connect(str(simulated / "snapshots" / f"{snapshot.id}.duckdb"), read_only=True) as shell:
-        [row] = shell.execute(test.code[0].value).df().to_dict("records")
+        [row] = shell.execute(door.code[0].value).df().to_dict("records")
     snapshot.close()
     tiles = {tile.label: tile for tile in test.metric}
     assert tiles["Calls"].value == f"{row['calls']:,}"
@@ -120,7 +118,7 @@ def test_the_door_of_figures_gives_what_the_figures_show(simulated: Path) -> Non
 def test_every_chart_has_words_a_table_and_names_the_zone_of_its_times(
     simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
 ) -> None:
-    test = run(simulated, page, opened=True, **named, **query, zone=ZONE)
+    test = run(simulated, page, **named, **query, zone=ZONE)
     charts = [(one, above) for one, above in leaves(test.main) if one.type == "plotly_chart"]
     assert bool(charts) is (page != "data")
     for chart, above in charts:
@@ -134,35 +132,12 @@ def test_every_chart_has_words_a_table_and_names_the_zone_of_its_times(
             assert f"Times: {ZONE}" in chart.proto.alt
 
 
-def camera(test: AppTest, panel: str) -> str:
-    """What the camera on a chart saves it as."""
-    [chart] = [chart for chart in test.get("plotly_chart") if f"chart_{panel}" in chart.proto.id]
-    return str(json.loads(chart.proto.config)["toImageButtonOptions"]["format"])
-
-
-def test_what_is_behind_a_chart_is_made_when_it_is_opened_and_its_picture_stays_chosen(simulated: Path) -> None:
-    test = run(simulated, "funnel")
-    assert not test.code
-    assert camera(test, "funnel_call") == "png"
-    test.session_state["details_funnel_call"] = True
-    test.run()
-    assert len(test.code) == 1
-    [choice] = [one for one in test.get("button_group") if one.key == "picture_funnel_call"]
-    choice.set_value("svg").run()
-    assert camera(test, "funnel_call") == "svg"
-    test.session_state["details_funnel_call"] = False
-    test.run()
-    assert not test.code
-    assert camera(test, "funnel_call") == "svg"
-
-
 def test_the_partners_table_has_every_table_that_it_is_made_of_behind_its_door(simulated: Path) -> None:
     test = run(simulated, "overview")
-    test.session_state["details_partners"] = True
-    test.run()
-    behind = {one.value.replace("\\", "") for one in test.markdown}
-    assert {"**calls**", "**retries**", "**rate_limits**", "**latency**", "**flags**"} <= behind
-    assert len(test.code) == 5
+    [door] = [one for one in doors(test) if len(one.code) > 1 and one not in doors(test, FIGURES)]
+    behind = [one.value.replace("\\", "") for one in door.markdown]
+    assert behind == ["**calls**", "**retries**", "**rate_limits**", "**latency**", "**flags**"]
+    assert len(door.code) == 5
 
 
 def blocks(block: Any) -> Iterator[Any]:
@@ -185,7 +160,7 @@ def leads_to_its_data(table: Any, above: tuple[Any, ...]) -> bool:
 def test_every_table_has_words_a_door_and_names_the_zone_of_its_times(
     simulated: Path, named: dict[str, str], page: str, query: dict[str, str]
 ) -> None:
-    test = run(simulated, page, opened=True, **named, **query, zone=ZONE)
+    test = run(simulated, page, **named, **query, zone=ZONE)
     for table, above in leaves(test.main):
         if table.type != "dataframe":
             continue

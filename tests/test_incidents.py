@@ -146,7 +146,7 @@ def test_a_partners_page_has_its_own_incidents_alone(warehouse: Path) -> None:
 
 @slow
 def test_a_chart_tells_its_incidents_in_its_table_and_in_its_words(warehouse: Path) -> None:
-    test = run(warehouse, "overview", opened=True)
+    test = run(warehouse, "overview")
     [chart] = [chart for chart in test.get("plotly_chart") if "chart_outcome_groups" in chart.proto.id]
     assert "Behind the chart: ▼ breaker open: 2, ■ burst of 429: 2." in chart.proto.alt
     assert "burst of 429, k, openings or bursts: 1, 2.0 min in all, 2026-09-14 11:01:00 - 2026-09-14 11:03:00" in (

@@ -323,9 +323,9 @@ def test_tables_for_machines_know_no_language(simulated: Path, monkeypatch: pyte
         return address
 
     monkeypatch.setattr(exports, "offer", offer)
-    run(simulated, "no_bids", opened=True)
+    run(simulated, "no_bids")
     english = list(saved)
     saved.clear()
-    run(simulated, "no_bids", opened=True, language="ru")
+    run(simulated, "no_bids", language="ru")
     assert english
     assert saved == english

@@ -56,9 +56,9 @@ def seen(test: AppTest) -> list[object]:
 
 @pytest.mark.parametrize("page", ["overview", "funnel", "no_bids", "retries", "breakers", "limits", "whatif"])
 def test_other_choices_leave_nothing_behind(warehouse: Path, page: str) -> None:
-    after_others = [seen(run(warehouse, page, opened=True, **choice)) for choice in CHOICES]
+    after_others = [seen(run(warehouse, page, **choice)) for choice in CHOICES]
     for choice, found in zip(CHOICES, after_others, strict=True):
         streamlit.cache_resource.clear()
         streamlit.cache_data.clear()
-        assert seen(run(warehouse, page, opened=True, **choice)) == found, choice
+        assert seen(run(warehouse, page, **choice)) == found, choice
     assert len({repr(found) for found in after_others}) > len(CHOICES) / 2, "the choices show different things"

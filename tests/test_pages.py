@@ -57,16 +57,14 @@ def leave_environment() -> Iterator[None]:
         os.environ["RETRYLENS_WAREHOUSE"] = before
 
 
-def run(warehouse: Path, page: str, *, opened: bool = False, **query: str) -> AppTest:
-    """The page after its first run with these values in the address; `opened` is what lies behind its panels' doors."""
+def run(warehouse: Path, page: str, **query: str) -> AppTest:
+    """The page after its first run with these values in the address."""
     os.environ["RETRYLENS_WAREHOUSE"] = str(warehouse)
     test = AppTest.from_file(str(APP), default_timeout=120)
     if page != "overview":
         test.switch_page(f"app_pages/{page}.py")
     for name, value in ({"range": "All"} | query).items():
         test.query_params[name] = value
-    for name in texts.table("panel") if opened else ():
-        test.session_state[f"details_{name}"] = True
     test.run()
     assert not test.exception, [error.value for error in test.exception]
     return test
@@ -253,7 +251,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 def test_shown_sql_gives_the_numbers_of_the_chart(
     simulated: Path, drawn: Drawn, page: str, query: dict[str, str]
 ) -> None:
-    test = run(simulated, page, opened=True, **query)
+    test = run(simulated, page, **query)
     shown = {code.value for code in test.code}
     assert drawn.charts
     snapshot = open_snapshot(simulated)
@@ -277,7 +275,7 @@ def test_shown_sql_gives_the_figures_of_the_breaker_table(simulated: Path, monke
         real(view, name, result, rows, **more)
 
     monkeypatch.setattr(panel, "table", table)
-    test = run(simulated, "breakers", opened=True)
+    test = run(simulated, "breakers")
     [(result, rows)] = tables
     assert result.sql in {code.value for code in test.code}
     snapshot = open_snapshot(simulated)

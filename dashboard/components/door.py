@@ -16,18 +16,15 @@ FILES = ("csv", "parquet")
 ICON = ":material/table_view:"
 
 
-@st.fragment
 def show(view: View, name: str, results: Sequence[Result]) -> None:
-    """A door to several results. What lies behind it is made when it is opened: a page has many doors."""
-    door = st.popover(tell("panel.data"), icon=ICON, type="tertiary", key=f"door_{name}", on_change="rerun")
-    if door.open:
-        with door:
-            st.caption(say("panel.behind"))
-            for place, result in enumerate(results):
-                st.markdown(f"**{titled(result)}**")
-                rows(view, f"{name}_{place}", result)
-                files(view, result)
-                statement(view, result)
+    """A door to several results; all of it is there before it opens, as that of a panel."""
+    with st.popover(tell("panel.data"), icon=ICON, type="tertiary", key=f"door_{name}"):
+        st.caption(say("panel.behind"))
+        for place, result in enumerate(results):
+            st.markdown(f"**{titled(result)}**")
+            rows(view, f"{name}_{place}", result)
+            files(view, result)
+            statement(view, result)
 
 
 def titled(result: Result) -> str:

@@ -80,7 +80,7 @@ def drawn(figure: go.Figure, zone: str) -> tuple[Drawn, list[str]]:
 
 def config(name: str) -> dict[str, Any]:
     """How a browser treats the chart of a panel: one button, which saves it as the picture that was chosen."""
-    kind = st.session_state.get(f"kept_picture_{name}", PICTURES[0])
+    kind = st.session_state.get(f"picture_{name}") or PICTURES[0]
     return {
         "displayModeBar": "hover",
         "modeBarButtons": [["toImage"]],
@@ -138,7 +138,6 @@ def bounds(view: View, result: Result) -> bool:
     return result.ranged and (result.asked is None or result.asked.filters.frm_us == view.filters.frm_us)
 
 
-@st.fragment
 def details(
     view: View,
     name: str,
@@ -150,12 +149,10 @@ def details(
 ) -> None:
     """The rows as a table and as files, what lies behind, the kind of picture to save, and the statement.
 
-    It is made when it is opened: a page has many of them.
+    All of it is there before the door opens: a door that asks for its content says when it shuts too, and a link that
+    is clicked meanwhile leads to a page that this message empties.
     """
-    details = st.popover(tell("panel.data"), icon=door.ICON, type="tertiary", key=f"details_{name}", on_change="rerun")
-    if not details.open:
-        return
-    with details:
+    with st.popover(tell("panel.data"), icon=door.ICON, type="tertiary", key=f"details_{name}"):
         for place, one in enumerate((result, *behind)):
             if behind:
                 st.markdown(f"**{door.titled(one)}**")
@@ -166,24 +163,15 @@ def details(
                 key, absent = f"aside_{name}", grid.ABSENT
                 grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.frame)
             if place == 0 and picture:
-                choose_picture(name)
+                st.segmented_control(
+                    tell("panel.picture"),
+                    PICTURES,
+                    default=PICTURES[0],
+                    format_func=str.upper,
+                    key=f"picture_{name}",
+                    help=say("panel.picture_help"),
+                )
             door.statement(view, one)
-
-
-def choose_picture(name: str) -> None:
-    """As what the camera on the chart saves it; kept while the door is shut."""
-    kept = f"kept_picture_{name}"
-    kind = st.segmented_control(
-        tell("panel.picture"),
-        PICTURES,
-        default=st.session_state.get(kept, PICTURES[0]),
-        format_func=str.upper,
-        key=f"picture_{name}",
-        help=say("panel.picture_help"),
-    )
-    if (kind or PICTURES[0]) != st.session_state.get(kept, PICTURES[0]):
-        st.session_state[kept] = kind or PICTURES[0]
-        st.rerun()
 
 
 def digest_of(content: bytes) -> str:

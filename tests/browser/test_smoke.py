@@ -56,6 +56,23 @@ def test_chart_has_a_description_and_its_sql_one_click_away(site: str, page: Pag
     assert content.startswith("funnel,position,stage,count,of_previous,of_first\ncall,1,considered,")
 
 
+@pytest.mark.parametrize("door", [0, 1, -1], ids=["figures", "chart", "table"])
+@pytest.mark.parametrize("key", ["", "Enter"], ids=["pointer", "keyboard"])
+def test_an_open_door_does_not_keep_a_link_from_leading_on(
+    site: str, page: Page, watch: Watch, key: str, door: int
+) -> None:
+    visit(page, site, "?range=All")
+    page.get_by_role("button", name="Data · SQL").nth(door).click()
+    expect(page.locator("[data-testid=stPopoverBody] code").first).to_be_visible()
+    page.wait_for_timeout(900)
+    link = page.locator(".st-key-navigation a", has_text="Funnel")
+    link.press(key) if key else link.click()
+    expect(page.locator("h1").first).to_have_text("Funnel")
+    settle(page)
+    expect(page.locator("[data-testid=stPlotlyChart]").first).to_be_visible()
+    assert watch.errors == []
+
+
 def test_new_snapshot_appears_by_itself_and_leaves_what_was_chosen(tmp_path: Path, page: Page) -> None:
     """An attempt comes that is newer than the chosen one, which then stands a row lower."""
     warehouse = warehouses.one_partner(tmp_path)
