@@ -26,10 +26,6 @@ def _throttles(context: Context) -> str:
     return _of_span(context, "throttles", "us", "key")
 
 
-def _wasted(context: Context) -> str:
-    return _of_span(context, "wasted_requests", "us", "key")
-
-
 def _asks(context: Context) -> str:
     """Counts of the 429s whose call or order began within the range: they come after that, however long."""
     cut, since = split(context.span), (context.span[0], None)
@@ -118,10 +114,9 @@ MADE_POSTBACKS: dict[str, Callable[[Context], str]] = {
     "later_postbacks": _later_postbacks,
     "lone_reuses": _lone_reuses,
     "order_rows": _orders,
-    "replay_rows": _replays,
     "range_asks": _asks,
+    "replay_rows": _replays,
     "throttle_rows": _throttles,
-    "wasted_rows": _wasted,
     "window_requests": _window_requests,
     "window_widths": _window_widths,
 }

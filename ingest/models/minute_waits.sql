@@ -2,13 +2,7 @@
 -- call_minute is when the call or order began, open_until_us when it is sure that none came back, where none did yet
 with timed as (
     select
-        us,
-        call_us,
-        stream,
-        key,
-        endpoint,
-        next_us,
-        ends_us,
+        throttles.*,
         -- a time to wait beyond a thousand million seconds is as good as that
         cast(
             floor(case when retry_after_s > 1000000000.0 then 1000000000.0 else retry_after_s end * 1000000.0 + 0.5)
@@ -19,13 +13,7 @@ with timed as (
 
 judged as (
     select
-        us,
-        call_us,
-        stream,
-        key,
-        endpoint,
-        next_us,
-        wait_us,
+        timed.*,
         ends_us + wait_us - 1000000 as early_us,
         ends_us + greatest(2 * wait_us, wait_us + 1000000) as late_us
     from timed
