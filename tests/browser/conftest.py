@@ -5,21 +5,40 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from tests import warehouses
-from tests.browser.site import PATIENCE_MS, Watch, launch, served
+from tests.browser.site import PATIENCE_MS, Watch, launch, launch_with_profile, served
 from tests.shown import load_shown, proxied, unanswered
 
 expect.set_options(timeout=PATIENCE_MS)
 
+FORGET_ONCE = "sessionStorage.getItem('known') ?? (localStorage.clear(), sessionStorage.setItem('known', 'yes'))"
+"""What pages left in the browser goes before the first of a tab, and stays for those after it."""
+
 
 @pytest.fixture(scope="session")
-def browser(chromium_path: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = launch(playwright, chromium_path)
-        yield chromium
-        chromium.close()
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright, chromium_path: str) -> Iterator[Browser]:
+    """For tests that bring contexts of their own: other people, another language."""
+    chromium = launch(playwright, chromium_path)
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture(scope="session")
+def profile(
+    playwright: Playwright, chromium_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrowserContext]:
+    """One person's browser, which has read the scripts of the pages once: that is half the work of a view."""
+    context = launch_with_profile(playwright, chromium_path, tmp_path_factory.mktemp("profile"))
+    yield context
+    context.close()
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +79,13 @@ def unknown_columns(folder: Path) -> Path:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context.new_page()
-    context.close()
+def page(profile: BrowserContext) -> Iterator[Page]:
+    """A tab of its own, in which nothing is remembered of the tests before."""
+    profile.clear_cookies()
+    page = profile.new_page()
+    page.add_init_script(FORGET_ONCE)
+    yield page
+    page.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from playwright.sync_api import Browser, Page, Playwright, Request
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CHROMIUM_ARGUMENTS = [
@@ -46,6 +46,8 @@ SETTLED = """() => document.querySelector('[data-testid=stApp]')?.dataset.testSc
     && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(c => c.querySelector('.main-svg'))
     && !document.querySelector('[data-testid=stSkeleton]')"""
 """The run has ended, every chart is drawn, no placeholder is left."""
+
+BACKGROUND = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
 def free_port() -> int:
@@ -90,6 +92,17 @@ def launch(playwright: Playwright, path: str) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGUMENTS)
 
 
+def launch_with_profile(playwright: Playwright, path: str, folder: Path) -> BrowserContext:
+    """The same with a profile in `folder`, and without moving pictures: they cost more than the pages."""
+    return playwright.chromium.launch_persistent_context(
+        folder,
+        executable_path=path,
+        args=CHROMIUM_ARGUMENTS,
+        viewport={"width": 1440, "height": 900},
+        reduced_motion="reduce",
+    )
+
+
 @dataclass
 class Watch:
     """What a page did wrong: errors in its console, requests that left the machine."""
@@ -127,3 +140,10 @@ def settle(page: Page) -> None:
     page.locator("[data-testid=stMain] h1").first.wait_for(timeout=PATIENCE_MS)
     page.wait_for_function(SETTLED, timeout=PATIENCE_MS, polling=GLANCE_MS)
     page.wait_for_timeout(400)
+
+
+def darken(page: Page) -> None:
+    """Lets the system's colours be dark, and waits until the page's are."""
+    light = page.evaluate(BACKGROUND)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"before => ({BACKGROUND})() !== before", arg=light)

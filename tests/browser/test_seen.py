@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from dashboard import texts
 from dashboard.escape import plain
 from tests.browser.screenshots import FOLDER
-from tests.browser.site import PAGES, Watch, settle, visit
+from tests.browser.site import PAGES, Watch, darken, settle, visit
 from tests.warehouses import HOSTILE
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -34,7 +34,6 @@ CUT = (
 )
 """Names of figures, and what is said of them, of which a part is not seen."""
 
-BACKGROUND = "() => getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 SAID = {
     "default": "Newest event 2026",
     "empty": "holds no events yet",
@@ -59,10 +58,8 @@ def test_page_as_seen_with_screenshots(
     expect(page.locator("h1").first).to_have_text(texts.tell(f"{name}.title"))
     if kind != "unknown" or name not in (*OF_ONE_THING, "data"):
         expect(page.locator("[data-testid=stMain]")).to_contain_text(SAID[kind])
-    light = page.evaluate(BACKGROUND)
     check(page, watch, FOLDER / kind / f"{name}-light-{WIDE}.png")
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"before => ({BACKGROUND})() !== before", arg=light)
+    darken(page)
     check(page, watch, FOLDER / kind / f"{name}-dark-{WIDE}.png")
     page.set_viewport_size({"width": PHONE, "height": HEIGHT})
     settle(page)

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Watch, settle, visit
 
@@ -82,8 +82,8 @@ def test_a_selection_draws_the_page_once(site: str, page: Page) -> None:
     assert page.evaluate("window.starts") == 1
 
 
-def test_on_a_phone_a_chart_takes_no_drag(site: str, page: Page) -> None:
-    context = page.context.browser.new_context(  # type: ignore[union-attr]
+def test_on_a_phone_a_chart_takes_no_drag(site: str, browser: Browser) -> None:
+    context = browser.new_context(
         viewport={"width": 390, "height": 844},
         user_agent="Mozilla/5.0 (Linux; Android 14) Mobile",
         has_touch=True,
