@@ -54,10 +54,7 @@ class Build:
         self._hourly()
         self._windows()
         reported = Reported(self.con, self.parts, first=self.first)
-        rejudged = reported.states(self._facts("breaker_events"))
-        reported.pieces(self.parts.of("attempts"), self.touched["attempts"])
-        if self.first:
-            reported.recall()
+        rejudged = reported.run(self._facts("breaker_events"), self.parts.of("attempts"), self.touched["attempts"])
         for keyed in KEYED:
             also = self._also_touched(billing_is_new, rejudged) if keyed is EXCHANGE else []
             self._keyed(keyed, also)
@@ -89,8 +86,9 @@ class Build:
             else:
                 self._inputs(keyed)
                 self._steps(keyed)
+                near = self._fact_hours(keyed)
                 for relation in keyed.stored:
-                    self._replace(keyed, relation)
+                    self._replace(keyed, relation, near)
         self.con.execute("set search_path = 'main'")
         self.con.execute(f"drop schema {keyed.name} cascade")
 
@@ -165,14 +163,14 @@ class Build:
         span = f"ts >= make_timestamp({min(hours)}) and ts < make_timestamp({max(hours) + HOUR_US})"
         return f"(select * from {scan(self.parts.root, near)} where {span})"
 
-    def _replace(self, keyed: Keyed, relation: str) -> None:
-        """Rewrite the parts of `relation` where rows of touched keys stood or now stand."""
+    def _replace(self, keyed: Keyed, relation: str, near: set[int]) -> None:
+        """Rewrite the parts of `relation` where rows of touched keys stood or now stand, all of them in hours `near`."""
         fresh = f"select * from {keyed.name}.{relation}"
         if keyed.beside and not self.first:
             ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"
             fresh += f" where {keyed.needed} is null or {ours}"
-        near = self.parts.covering(relation, self._fact_hours(keyed))
-        hours = self._hours(f"select distinct hour_us from ({fresh})") | self._old_hours(keyed, near)
+        old = self.parts.covering(relation, near)
+        hours = self._hours(f"select distinct hour_us from ({fresh})") | self._old_hours(keyed, old)
         self.parts.rewrite(relation, hours, fresh=fresh, keep=self._keep(keyed))
         self.touched[relation] = self.touched.get(relation, set()) | hours
 

@@ -75,14 +75,30 @@ class Reported:
     def __init__(self, con: duckdb.DuckDBPyConnection, parts: Parts, *, first: bool) -> None:
         self.con, self.parts, self.first = con, parts, first
 
-    def states(self, breaker_events: str) -> bool:
+    def run(self, breaker_events: str, attempts: Iterable[Part], hours: set[int]) -> bool:
+        """Make states and pieces anew, of facts in these `hours`; whether `states` has attempts judged again."""
+        self._stand("hour_nodes")
+        self._stand("breaker_marks")
+        self.con.execute(f"create or replace view breaker_events as select * from {breaker_events}")
+        if not self._told():
+            self._stand("breaker_states")
+            return False
+        rejudged = self.states()
+        self.pieces(attempts, hours)
+        if self.first:
+            self.recall()
+        return rejudged
+
+    def _told(self) -> bool:
+        """Whether anything tells, or has told, of a breaker."""
+        told = "select 1 from breaker_events union all select 1 from breaker_marks where marked = 1 limit 1"
+        return bool(self.parts.of("breaker_states")) or self.con.execute(told).fetchone() is not None
+
+    def states(self) -> bool:
         """Make the states anew; whether rule R7 has to look again at attempts that already stood (table `rejudged`).
 
         For R7 a state is open, not open or unknown.
         """
-        self._stand("hour_nodes")
-        self._stand("breaker_marks")
-        self.con.execute(f"create or replace view breaker_events as select * from {breaker_events}")
         self.con.execute(f"create or replace table breaker_states as {model_sql('breaker_states')}")
         before = self.parts.of("breaker_states")
         old = scan(self.parts.root, before or self.parts.empty("breaker_states"))

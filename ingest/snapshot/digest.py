@@ -47,7 +47,8 @@ def settle(root: Path, paths: Sequence[Path]) -> Callable[[], None]:
 
     Only then may a snapshot name them: they outlast a loss of power. It goes on beside what the caller does meanwhile.
     """
-    folders = {folder for path in paths for folder in path.parents if folder.is_relative_to(root)}
+    inner = {path.parent for path in paths}
+    folders = inner | {folder for path in inner for folder in path.parents if folder.is_relative_to(root)}
     pool = ThreadPoolExecutor(max_workers=SYNCED_AT_ONCE)
     synced = [pool.submit(sync, path) for path in (*paths, *folders)]
     pool.shutdown(wait=False)
