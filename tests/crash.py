@@ -61,6 +61,7 @@ class Outcome:
     reader_errors: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     slowest_restart_s: float = 0.0
+    usual_s: float = 0.0
     leftovers: list[str] = field(default_factory=list)
 
 
@@ -136,6 +137,7 @@ def soak(folder: Path, kills: int, seed: int) -> Outcome:
         else:
             outcome.kills += 1
         killed = not done and rng.random() < 0.3
+    outcome.usual_s = statistics.median(took)
     for _ in range(2):  # the first lets the last files go, the second finds their grace time over
         time.sleep(2.1)
         _child(lambda: _load(logs, warehouse))
