@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from dashboard import languages
-from dashboard.components import brand, data, links, sidebar, view
+from dashboard.components import address, brand, data, links, sidebar, view
 from dashboard.errors import UserError
 from dashboard.escape import markdown
 from dashboard.texts import say, tell
@@ -69,6 +69,8 @@ def main() -> None:
         return
     view.remember(sidebar.choose(snapshot, pages))
     navigate(place, pages)
+    with place:
+        address.tidy(chosen.url_path)
     chosen.run()
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pandas as pd
 import streamlit as st
 
 from dashboard import exports, languages
@@ -82,8 +81,8 @@ class Result:
     asked: Asked | None = None
     known: str = ""
 
-    frames: dict[str, pd.DataFrame] = field(default_factory=dict, compare=False, repr=False)
-    """The rows as a table of a page shows them, by time zone."""
+    cells: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    """The rows as a table of a page shows them (grid.Cells), by time zone and language."""
 
     @cached_property
     def rows(self) -> list[Row]:

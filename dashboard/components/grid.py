@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
+from streamlit.dataframe_util import convert_pandas_df_to_arrow_table
 
 from dashboard import languages
 from dashboard.charts import style
@@ -65,6 +68,14 @@ ROW = 38
 """Pixels, a little more than a row takes."""
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Rows as a browser gets them, and how each column is written: made once where rows are shown again and again."""
+
+    table: pa.Table
+    columns: Mapping[str, Any]
+
+
 def show(
     rows: Sequence[Row],
     zone: ZoneInfo,
@@ -75,31 +86,35 @@ def show(
     alt: str = "",
     absent: str | None = None,
     height: int = HEIGHT,
-    made: pd.DataFrame | None = None,
+    made: Cells | None = None,
     memory: str = "",
 ) -> None:
     """A table; with `on_select`, a click on a row calls it with the row's place. None reads `absent`, or unknown.
 
-    `made` is the frame of the rows that are shown, where it is at hand. A choice is kept under `memory`: where newer
-    data, and with them another `key`, move its row, it moves along.
+    `made` are the cells of the rows that are shown, where they are at hand, with the same `absent`. A choice is kept
+    under `memory`: where newer data, and with them another `key`, move its row, it moves along.
     """
     shown = list(rows)[:MOST_SHOWN]
     if len(rows) > MOST_SHOWN:
         st.caption(tell("grid.cut", shown=MOST_SHOWN, rows=len(rows)))
-    data = frame(shown, zone, columns) if made is None else made
-    placeholder = style.unknown() if absent is None else absent
+    cells = written(frame(shown, zone, columns), zone, absent) if made is None else made
     options: dict[str, Any] = {
         "hide_index": True,
-        "column_config": {name: column(name, data[name], placeholder, zone.key) for name in data.columns},
-        "placeholder": placeholder,
+        "column_config": cells.columns,
+        "placeholder": named(absent),
         "alt": alt or tell("grid.alt", rows=len(rows)),
         "height": "auto" if len(shown) * ROW < height else height,
     }
     if on_select is None:
-        st.dataframe(data, key=key, **options)
+        st.dataframe(cells.table, key=key, **options)
         return
     chosen = st.dataframe(
-        data, key=key, on_select="rerun", selection_mode="single-row", selection_default=kept(memory, shown), **options
+        cells.table,
+        key=key,
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default=kept(memory, shown),
+        **options,
     )
     picked = [place for place in chosen["selection"]["rows"] if place < len(shown)]
     st.session_state[f"chosen_{memory}"] = identity(shown[picked[0]]) if picked else None
@@ -124,17 +139,31 @@ def identity(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 def listed(
-    rows: Sequence[AnyRow], zone: ZoneInfo, columns: Sequence[str] | None = None
-) -> tuple[Sequence[AnyRow], pd.DataFrame]:
-    """Rows, and the frame of them as far as they are shown."""
-    return rows, frame(rows[:MOST_SHOWN], zone, columns)
+    rows: Sequence[AnyRow], zone: ZoneInfo, columns: Sequence[str] | None = None, absent: str | None = None
+) -> tuple[Sequence[AnyRow], Cells]:
+    """Rows, and their cells as far as they are shown."""
+    return rows, written(frame(rows[:MOST_SHOWN], zone, columns), zone, absent)
 
 
-def whole(result: Result, zone: ZoneInfo) -> pd.DataFrame:
-    """The frame of a result's rows as far as they are shown; made once for all runs."""
-    if zone.key not in result.frames:
-        result.frames[zone.key] = frame(result.rows[:MOST_SHOWN], zone)
-    return result.frames[zone.key]
+def whole(result: Result, zone: ZoneInfo) -> Cells:
+    """The cells of a result's rows as far as they are shown; made once for all runs."""
+    key = (zone.key, languages.current().code)
+    cells: Cells | None = result.cells.get(key)
+    if cells is None:
+        cells = result.cells[key] = written(frame(result.rows[:MOST_SHOWN], zone), zone)
+    return cells
+
+
+def written(data: pd.DataFrame, zone: ZoneInfo, absent: str | None = None) -> Cells:
+    """The cells of a frame, and its columns as they are written in the language of the page."""
+    placeholder = named(absent)
+    columns = {name: column(name, data[name], placeholder, zone.key) for name in data.columns}
+    return Cells(convert_pandas_df_to_arrow_table(data), columns)
+
+
+def named(absent: str | None) -> str:
+    """What stands where there is no value."""
+    return style.unknown() if absent is None else absent
 
 
 def frame(rows: Sequence[Row], zone: ZoneInfo, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -180,10 +209,10 @@ def column(name: str, values: "pd.Series[Any]", placeholder: str = "", zone: str
 
     Columns of times name the zone.
     """
-    written = by_name(name, values, zone)
-    if squeezes(str(written["label"]), values, placeholder):
-        written["width"] = PADDING + LETTER * len(placeholder)
-    return written
+    options = by_name(name, values, zone)
+    if squeezes(str(options["label"]), values, placeholder):
+        options["width"] = PADDING + LETTER * len(placeholder)
+    return options
 
 
 def squeezes(label: str, values: "pd.Series[Any]", placeholder: str) -> bool:

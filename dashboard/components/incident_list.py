@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import pandas as pd
 import streamlit as st
 
 from dashboard.charts.breakers import duration
@@ -39,15 +38,15 @@ def show(view: View, filters: Filters) -> None:
         grid.show(rows, view.zone, key="incidents", columns=COLUMNS, alt=alt, absent=absent, made=made)
 
 
-def listed(view: View, filters: Filters) -> tuple[Sequence[data.Row], pd.DataFrame, list[data.Result]]:
+def listed(view: View, filters: Filters) -> tuple[Sequence[data.Row], grid.Cells, list[data.Result]]:
     """The incidents as they read best and what they come from, made anew when the file of marks changed."""
     path = place(view.snapshot.warehouse)
 
-    def make() -> tuple[Sequence[data.Row], pd.DataFrame, list[data.Result]]:
+    def make() -> tuple[Sequence[data.Row], grid.Cells, list[data.Result]]:
         behind: list[data.Result] = []
         with data.noting(behind):
             found = [] if view.end_us is None else incidents.find(view, filters)
-        return *grid.listed([row(one) for one in reversed(found)], view.zone, COLUMNS), behind
+        return *grid.listed([row(one) for one in reversed(found)], view.zone, COLUMNS, grid.ABSENT), behind
 
     openings = data.table(view.snapshot, "breaker_openings", filters)
     return once.made(view, "incidents", openings, make, str(path), state(path))

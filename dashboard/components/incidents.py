@@ -195,7 +195,7 @@ def aside(view: View, found: Sequence[Group], shown: Sequence[Group]) -> Aside:
     """All groups as the rows of a table, the newest first, and for the ear what is drawn, the longest one by one."""
     longest = sorted(shown, key=lambda group: group.start_us - group.end_us)[:MOST_TOLD]
     told = [note(found, shown, tell), *(", ".join(band(view, group).lines) for group in longest)]
-    return Aside(*grid.listed([listed(group) for group in reversed(found)], view.zone), told)
+    return Aside(*grid.listed([listed(group) for group in reversed(found)], view.zone, absent=grid.ABSENT), told)
 
 
 def listed(group: Group) -> data.Row:

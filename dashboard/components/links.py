@@ -27,8 +27,8 @@ def address(view: View, page: str, **wanted: str | None) -> str:
 
 
 def kept() -> dict[str, list[str]]:
-    """The filters of this page as its address tells them."""
-    return {name: listed for name in KEPT if (listed := st.query_params.get_all(name))}
+    """The filters of this page as its address tells them, each value once: a click on a link repeats them there."""
+    return {name: list(dict.fromkeys(listed)) for name in KEPT if (listed := st.query_params.get_all(name))}
 
 
 def query(**wanted: str | None) -> dict[str, str | list[str]]:

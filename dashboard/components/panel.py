@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -27,10 +26,10 @@ SCALE = 2
 
 @dataclass(frozen=True)
 class Aside:
-    """What lies behind a chart beside its own numbers: as a table and its frame, and as sentences for who hears it."""
+    """What lies behind a chart beside its own numbers: as a table and its cells, and as sentences for who hears it."""
 
     rows: Sequence[Row]
-    frame: pd.DataFrame
+    cells: grid.Cells
     told: Sequence[str]
 
 
@@ -161,12 +160,13 @@ def details(
             if place == 0 and aside is not None and aside.rows:
                 st.caption(say("panel.aside"))
                 key, absent = f"aside_{name}", grid.ABSENT
-                grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.frame)
+                grid.show(aside.rows, view.zone, key=key, height=door.HEIGHT, absent=absent, made=aside.cells)
             if place == 0 and picture:
                 st.segmented_control(
                     tell("panel.picture"),
                     PICTURES,
                     default=PICTURES[0],
+                    required=True,
                     format_func=str.upper,
                     key=f"picture_{name}",
                     help=say("panel.picture_help"),
@@ -218,7 +218,7 @@ def table(
         if callable(rows):
             make, more = rows, (columns, links.kept())
             shown, made = once.made(
-                view, f"table {name}", result, lambda: grid.listed(make(), view.zone, columns), *more
+                view, f"table {name}", result, lambda: grid.listed(make(), view.zone, columns, absent), *more
             )
         else:
             shown = rows

@@ -90,8 +90,9 @@ def test_a_chart_is_saved_as_png_and_as_svg(site: str, page: Page, watch: Watch)
     name, file = save_picture(page, chart)
     assert (name, file[:8]) == ("funnel_call.png", b"\x89PNG\r\n\x1a\n")
     door = opened(page, "Call funnel · unit: call")
-    door.get_by_text("SVG", exact=True).click()
-    settle(page)
+    for _ in range(2):  # a kind that is chosen stays so
+        door.get_by_text("SVG", exact=True).click()
+        settle(page)
     page.keyboard.press("Escape")
     name, file = save_picture(page, chart)
     assert name == "funnel_call.svg"
