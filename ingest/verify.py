@@ -29,6 +29,7 @@ COUNTED: dict[str, tuple[str, str | None]] = {
     "attempts": ("attempts", "select {hour:epoch_us(ts)} from attempts"),
     "calls": ("calls", "select {hour:call_us} from calls union all select {hour:call_us} from orders"),
     "retries": ("retries", "select {hour:call_us} from retries union all select {hour:call_us} from order_retries"),
+    "budgets": ("retries", "select {hour:call_us} from retries"),
     "rescues": ("wins", None),
     "notices": ("deliveries", "select {hour:us} from deliveries"),
     "auctions": ("auctions", "select {hour:us} from auction_stages"),

@@ -439,6 +439,7 @@ CAME_LATE = {
     "hour_calls": ("hidden", "uncounted", "undecided"),
     "minute_postbacks": ("first_us",),
     "hour_postbacks": ("first_us",),
+    "retries": ("infeasible", "late", "left_ms"),
 }
 #: What a row of `breakers` counts.
 COUNTS = ("attempts", "failures", "blocked")
@@ -446,6 +447,7 @@ COUNTS = ("attempts", "failures", "blocked")
 LATER = (
     "auction_clicks", "order_clicks", "faulty_orders", "converted", "minute_converted", "hour_converted",
     "breaker_pieces", "window_pieces", "minute_waits", "hour_waits", "minute_wasted", "hour_wasted",
+    "minute_budgets", "hour_budgets",
 )  # fmt: skip
 
 

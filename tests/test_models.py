@@ -31,7 +31,16 @@ from ingest.simulate import simulate
 
 FILES = sorted(path.name for path in files("ingest.models").iterdir() if path.name.endswith(".sql"))
 PORTABLE = [name.removesuffix(".sql") for name in FILES if name != "functions.sql"]
-FUNCTIONS = {"x_us", "x_ts", "x_idiv", "x_latency_bucket", "x_latency_ms", "x_order_key", "x_group_key"}
+FUNCTIONS = {
+    "x_us",
+    "x_ts",
+    "x_idiv",
+    "x_left_bucket",
+    "x_latency_bucket",
+    "x_latency_ms",
+    "x_order_key",
+    "x_group_key",
+}
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The subset
@@ -309,6 +318,7 @@ CUBE_KEYS = {
     "attempts": "partner node? outcome reason?",
     "calls": "stream partner? stage? reason? fate?",
     "retries": "stream partner? trigger retry_no region?",
+    "budgets": "partner trigger left_from_ms?",
     "rescues": "partner trigger retry_no currency?",
     "notices": "kind partner? currency?",
     "auctions": "stage",

@@ -90,24 +90,18 @@ def _audit_limited(context: Context) -> str:
 
 
 def _audit_attempts(context: Context) -> str:
-    """Attempts with the verdicts of the rules, judged by the models themselves: of one auction, or of retried calls."""
-    lo, hi = context.span
+    """The attempts of one auction with the verdicts of the rules, judged by the models themselves."""
     call_span_us = round(float(context.snapshot.settings["call_span_s"]) * 1_000_000)
-    if context.filters.auction is not None:
-        chosen = f"auction_id = {texts((context.filters.auction,))}"
-    else:
-        chosen = f"retries > 0 and {within('call_us', (context.span,))} and {context.partners('partner')}"
-    attempts = context.source("main.attempts", hull(((lo, None if hi is None else hi + call_span_us),)))
+    chosen = f"auction_id = {texts((context.filters.auction or '',))}"
     models = context.snapshot.models
     return (
         "with settings as (\n"
         f"    select {call_span_us} as call_span_us, value::double as reserve_ms\n"
         "    from settings_in_force\n    where name = 'reserve_ms'\n),\n"
         "outcomes as (\n    select outcome, grp, rank as rnk from outcomes\n),\n"
-        "call_starts as (\n"
-        "    select auction_id, partner, call_us, 0 as alone\n"
-        f"    from {context.source('calls', hull((context.span,)))}\n    where {chosen}\n),\n"
-        f"attempts as (\n    select * from {attempts} semi join call_starts using (auction_id, partner)\n),\n"
+        "call_starts as (\n    select auction_id, partner, call_us, 0 as alone\n"
+        f"    from calls\n    where {chosen}\n),\n"
+        "attempts as (\n    select * from main.attempts semi join call_starts using (auction_id, partner)\n),\n"
         "auctions as (\n    select * from main.auctions semi join call_starts using (auction_id)\n),\n"
         + "".join(f"{name} as (\n{models[name].strip()}\n),\n" for name in ("breaker_hours", "auction_heads"))
         + f"judged as (\n{models['call_attempts'].strip()}\n)\n"

@@ -46,6 +46,7 @@ CUBES = {
         Cube("attempts", (("attempts", "ts"),)),
         Cube("calls", (("calls", "call_us"), ("orders", "call_us"))),
         Cube("retries", (("retries", "call_us"), ("order_retries", "call_us"))),
+        Cube("budgets", (("retries", "call_us"),)),
         Cube("rescues", (("deliveries", "call_us"),), near=False),
         Cube("notices", (("deliveries", "us"),)),
         Cube("auctions", (("auction_stages", "us"),), partner=""),

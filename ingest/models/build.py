@@ -164,7 +164,7 @@ class Build:
         return f"(select * from {scan(self.parts.root, near)} where {span})"
 
     def _replace(self, keyed: Keyed, relation: str, near: set[int]) -> None:
-        """Rewrite the parts of `relation` where rows of touched keys stood or now stand, all of them in hours `near`."""
+        """Rewrite the parts of `relation` where rows of touched keys stood or now stand: in the hours `near`."""
         fresh = f"select * from {keyed.name}.{relation}"
         if keyed.beside and not self.first:
             ours = f"exists (select 1 from {keyed.name}.touched where key_{keyed.needed} = {keyed.needed})"

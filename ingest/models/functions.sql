@@ -2,6 +2,7 @@
 create or replace macro x_us(ts) as epoch_us(ts);
 create or replace macro x_ts(us) as make_timestamp(us);
 create or replace macro x_idiv(a, b) as a // b;
+create or replace macro x_left_bucket(ms) as floor(ms / 20) * 20;
 create or replace macro x_latency_bucket(ms) as
     case when ms > 0 then cast(floor(ln(ms) / ln(1.05)) as bigint) else -1000 end;
 create or replace macro x_latency_ms(bucket) as

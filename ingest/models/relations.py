@@ -161,6 +161,7 @@ CUBES = (
     Cube("attempts", {"attempts": "epoch_us(ts)"}),
     Cube("calls", {"calls": "call_us", "orders": "call_us"}),
     Cube("retries", {"retries": "call_us", "order_retries": "call_us"}),
+    Cube("budgets", {"retries": "call_us"}),
     Cube("rescues", {"deliveries": "call_us"}, moved_by=("calls",), later=True),
     Cube("notices", {"deliveries": "us"}),
     Cube("auctions", {"auction_stages": "us"}),

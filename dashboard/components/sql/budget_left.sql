@@ -2,14 +2,13 @@
 -- number: not known). Feasible: left for a whole timeout. Cancelled retries are left out.
 select
     partner,
-    trigger_outcome as trigger,
-    floor(left_ms / 20) * 20 as left_from_ms,
-    count(*)::bigint as retries,
-    count(*) filter (r5 = 0)::bigint as feasible,
-    count(*) filter (r5 = 1)::bigint as infeasible,
-    count(late)::bigint as late_checked,
-    coalesce(sum(late), 0)::bigint as late
-from audit_attempts
-where r4 is not null
+    trigger,
+    left_from_ms,
+    sum(retries)::bigint as retries,
+    sum(feasible)::bigint as feasible,
+    sum(infeasible)::bigint as infeasible,
+    sum(late_checked)::bigint as late_checked,
+    sum(late)::bigint as late
+from range_budgets
 group by all
 order by partner, trigger, left_from_ms nulls last
