@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from ingest.load import ingest
 from ingest.models import build, parts, slices
 from ingest.models.relations import HOUR_US, STORED
 from ingest.simulate import simulate
+from ingest.snapshot.current import read_state
+from tests.loaded import attempt
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +49,41 @@ def test_slices_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for relation in STORED:
         rows = f"select * from {relation} order by all"
         assert sliced.query(rows) == whole.query(rows), relation
+
+
+def test_a_late_line_has_those_parts_written_anew_that_hold_its_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slices end within an hour, so parts share hours, and from one to the next a whole day hangs together."""
+    monkeypatch.setattr(build, "LARGE_ROWS", 500)
+    monkeypatch.setattr(slices, "SLICE_ROWS", 5_000)
+    monkeypatch.setattr(slices, "APART_ROWS", 300)
+    monkeypatch.setattr(parts, "DAY_ROWS", 100)
+    simulate(tmp_path / "logs", 5, 300, 0.1)
+    ingest([str(tmp_path / "logs")], tmp_path / "warehouse")
+    before = calls_in(tmp_path / "warehouse")
+    hour = next(hour for part in before for hour in hours_of(part) if hanging_on(hour, before))
+    late = attempt(datetime.fromtimestamp(hour / 1e6 + 9, UTC).isoformat(), "late")
+    (tmp_path / "late.jsonl").write_text(json.dumps(late) + "\n")
+    ingest([str(tmp_path / "late.jsonl")], tmp_path / "warehouse")
+    left = calls_in(tmp_path / "warehouse")
+    assert [part for part in before if part in left] == [part for part in before if not part.holds({hour})]
+
+
+def calls_in(warehouse: Path) -> list[parts.Part]:
+    """The parts with rows of calls."""
+    return [part for part in read_state(warehouse).parts if part.relation == "calls" and part.rows]
+
+
+def hours_of(part: parts.Part) -> set[int]:
+    """The hours that a part may hold."""
+    return set(range(part.unit_us, part.unit_us + part.span_us, HOUR_US))
+
+
+def hanging_on(hour: int, held: list[parts.Part]) -> list[parts.Part]:
+    """Parts that do not hold the hour, but share another one with a part that does."""
+    near = {one for part in held if part.holds({hour}) for one in hours_of(part)}
+    return [part for part in held if part.holds(near) and not part.holds({hour})]
 
 
 def test_a_load_of_facts_years_apart_touches_no_hour_between_them(

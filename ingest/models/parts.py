@@ -106,14 +106,13 @@ def lying_in(hours: set[int], parts: Iterable[Part]) -> list[Part]:
 
 
 def spanned_by(hours: set[int], parts: Sequence[Part]) -> tuple[set[int], list[Part]]:
-    """Those of `parts` that hold some of `hours`, or of the hours that such a one holds too; with all of the hours."""
-    hours, waiting, found = set(hours), list(parts), []
-    while holding := [part for part in waiting if part.holds(hours)]:
-        waiting = [part for part in waiting if part not in holding]
-        found += holding
-        for part in holding:
-            hours.update(range(part.unit_us, part.unit_us + part.span_us, HOUR_US))
-    return hours, found
+    """Those of `parts` that hold some of `hours`; with all hours that these hold.
+
+    Others may hold rows of the latter too, and stay: which rows go is known of `hours` alone.
+    """
+    found = [part for part in parts if part.holds(hours)]
+    held = {hour for part in found for hour in range(part.unit_us, part.unit_us + part.span_us, HOUR_US)}
+    return hours | held, found
 
 
 def _in_turn(units: dict[int, int], replaced: Sequence[Part]) -> Iterator[tuple[dict[int, int], list[Part]]]:
