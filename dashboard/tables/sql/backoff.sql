@@ -28,7 +28,7 @@ looked_at as (
     select waits.stream, waits.key, waits.us, waits.origin
     from backoff_delays as waits
     inner join (
-        select stream, key, ceil(count(*) / 20000)::bigint as lot
+        select stream, key, ceil(count(*) / 20000)::ubigint as lot
         from backoff_delays
         group by all
     ) as lots on waits.stream = lots.stream and waits.key is not distinct from lots.key
@@ -41,18 +41,26 @@ moments as (
     group by all
 ),
 
+full_seconds as (
+    select stream, key, x_idiv(ms, 1000) as second, sum(origins) as within
+    from moments
+    group by all
+),
+
 crowds as (
     select
         stream,
         key,
         sum(origins) as origins,
         -- five at least, and more than their second lets one expect
-        coalesce(sum(origins) filter (origins >= 5 + others + 4 * sqrt(others)), 0) as crowded
+        coalesce(sum(case when origins >= 5 + others + 4 * sqrt(others) then origins end), 0) as crowded
     from (
-        select
-            *,
-            (sum(origins) over (partition by stream, key, x_idiv(ms, 1000)) - origins) / 1000 as others
+        select moments.stream, moments.key, origins, (within - origins) / 1000 as others
         from moments
+        inner join full_seconds
+            on moments.stream = full_seconds.stream
+                and moments.key is not distinct from full_seconds.key
+                and x_idiv(moments.ms, 1000) = full_seconds.second
     )
     group by all
 ),
