@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from dashboard import tables
 from dashboard.backoff import Sample, Verdict, infer, step
+from dashboard.backoff.infer import infer_each
+from dashboard.backoff.sample import Floats
+from dashboard.backoff.simplex import Places, downhill
 from dashboard.backoff.synchronised import at_least
 from dashboard.filters import Filters
 from tests.benchmarks import backoff as proof
@@ -47,6 +51,45 @@ def test_each_rule_is_found(wait: Wait, kind: str, jitter: str, base: float, cap
     assert (found.kind, found.jitter) == (kind, jitter)
     assert found.base_ms == pytest.approx(base, rel=0.12)
     assert found.cap_ms == (None if cap is None else pytest.approx(cap, rel=0.12))
+
+
+def test_senders_together_get_the_verdict_of_each_alone() -> None:
+    waits: list[Wait] = [
+        lambda r, n: 0,
+        lambda r, n: 1_000,
+        lambda r, n: 250 * n,
+        lambda r, n: min(2_000, 500 * 2 ** (n - 1)),
+        lambda r, n: r.uniform(0, min(10_000, 200 * 2 ** (n - 1))),
+        lambda r, n: 500 * 2 ** (n - 1) * r.uniform(0.5, 1.5),
+        lambda r, n: r.expovariate(1 / 800),
+    ]
+    samples = [
+        delays(wait, count, retries) for wait in waits for count, retries in ((20, 3), (60, 2), (150, 4), (400, 9))
+    ]
+    alone = [infer(sample) for sample in samples]
+    together = infer_each(samples)
+    assert [(one.kind, one.jitter) for one in together] == [(one.kind, one.jitter) for one in alone]
+    for one, other in zip(together, alone, strict=True):
+        assert one.base_ms == (None if other.base_ms is None else pytest.approx(other.base_ms, rel=1e-2))
+        assert one.cap_ms == (None if other.cap_ms is None else pytest.approx(other.cap_ms, rel=1e-2))
+    assert infer_each([]) == []
+
+
+def test_a_search_ends_in_the_lowest_point_whatever_is_searched_beside() -> None:
+    """Bowls of one to three directions, each with its own middle and steepness."""
+    middles = np.array([[3.0, 9.0, 9.0], [-2.0, 5.0, 9.0], [1.0, -4.0, 0.5]])
+    free = np.array([[True, False, False], [True, True, False], [True, True, True]])
+    asked: list[int] = []
+
+    def cost(places: Places, vectors: Floats) -> Floats:
+        asked.append(len(places))
+        gone = np.where(free[places], vectors - middles[places], 0.0)
+        return np.asarray((gone**2 * [1.0, 3.0, 10.0]).sum(axis=1))
+
+    found = downhill(cost, np.zeros((3, 3)), np.ones((3, 3)), free, steps=400, tolerance=1e-9)
+    assert np.where(free, found, middles) == pytest.approx(middles, abs=1e-3)
+    assert (found[~free] == 0).all()
+    assert asked[0] == 2 + 3 + 4
 
 
 @pytest.mark.parametrize(
@@ -239,17 +282,36 @@ def test_the_table_in_every_form(tmp_path: Path) -> None:
     assert tables.run(snapshot, "backoff", Filters(partners=("nobody",))).column_names == list(rows[0])
 
 
-def test_only_a_sender_with_other_delays_is_searched_through_again(tmp_path: Path) -> None:
+def test_only_a_sender_with_other_delays_is_searched_through_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+
+    def counted(samples: Sequence[Sample]) -> list[Verdict]:
+        searched.append(len(samples))
+        return infer_each(samples)
+
+    monkeypatch.setattr(step, "infer_each", counted)
+    monkeypatch.setattr(step, "_kept", {})
     events = [e for n in range(20) for e in order("key-a", n, 3.137 * n, [500, 1_000, 2_000])]
     events += [e for n in range(20) for e in order("key-b", 100 + n, 3.137 * n, [700, 1_400])]
     snapshot = opened(tmp_path, events)
     tables.rows(snapshot, "backoff")
-    searched = step.inferred.cache_info().misses
     tables.rows(snapshot, "backoff", Filters(partners=("key-a",)))
-    assert step.inferred.cache_info().misses == searched
     begin = 1_789_383_600_000_000
     tables.rows(snapshot, "backoff", Filters(partners=("key-a",), frm_us=begin, to_us=begin + 30_000_000))
-    assert step.inferred.cache_info().misses == searched + 1
+    assert searched == [2, 0, 1]
+
+
+def test_the_oldest_verdicts_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step, "_kept", {})
+    monkeypatch.setattr(step, "KEPT", 3)
+    senders = [
+        {"by_retry_no": [{"retry_no": 1, "delays": n, "waits_ms": [1.0]}], "resolution_ms": 1.0} for n in range(5)
+    ]
+    asked = [step._delays(sender) for sender in senders]
+    assert step._verdicts(asked) == [Verdict()] * 5
+    assert list(step._kept) == asked[2:]
 
 
 def test_a_range_keeps_retries_by_their_own_time(tmp_path: Path) -> None:

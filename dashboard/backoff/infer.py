@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dashboard.backoff import rivals
-from dashboard.backoff.fit import Fit, first_guess, improve
+from dashboard.backoff.fit import Fit, Search
 from dashboard.backoff.rules import JITTERS, Rule
 from dashboard.backoff.sample import MOST_NUMBERS, Floats, Sample
 
@@ -19,6 +20,9 @@ MARGIN = 3.0
 
 NOISY_MARGIN = 8.0
 """The same where the noise is larger than the base, and its shape may pass for another rule."""
+
+AT_ONCE = 24
+"""Senders that are searched together; those of about as many delays, for the shorter ones are filled up."""
 
 _AT_ONCE_MS = 10.0
 _SOON_MS = 60.0
@@ -55,11 +59,33 @@ class Verdict:
 
 def infer(sample: Sample) -> Verdict:
     """The rule behind the delays. With first retries only, it is `immediate` or `unclear`: growth cannot be seen."""
+    [verdict] = infer_each([sample])
+    return verdict
+
+
+def infer_each(samples: Sequence[Sample]) -> list[Verdict]:
+    """The verdict on each of many senders, which costs much less than one by one."""
+    verdicts = [_plain(sample) for sample in samples]
+    open_ones = [place for place, verdict in enumerate(verdicts) if verdict is None]
+    open_ones.sort(key=lambda place: len(samples[place].x))
+    for some in range(0, len(open_ones), AT_ONCE):
+        places = open_ones[some : some + AT_ONCE]
+        for place, fits in zip(places, _fits([samples[place] for place in places]), strict=True):
+            verdicts[place] = _judged(samples[place], fits)
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def _plain(sample: Sample) -> Verdict | None:
+    """The verdict on few delays, or on such as hardly are any; None where rules have to be tried."""
     if sample.total < LEAST_DELAYS or not len(sample.x):
         return Verdict()
     if sample.quantile(0.5) <= _AT_ONCE_MS and sample.quantile(0.9) <= 2 * _AT_ONCE_MS:
         return Verdict("immediate", 0.0, None, "none")
-    fits = _fits(sample)
+    return None
+
+
+def _judged(sample: Sample, fits: list[Fit]) -> Verdict:
+    """The verdict on a sender, by what is likely of its delays."""
     best = _simplest(sample, fits)
     if best.score - _best(fits, flat=True) < MARGIN and not _is_crisp(best):
         small = _small(sample, fits)
@@ -74,16 +100,20 @@ def infer(sample: Sample) -> Verdict:
     return Verdict(best.rule.kind, best.base, cap, best.rule.jitter)
 
 
-def _fits(sample: Sample) -> list[Fit]:
-    """Rules with their likeliest numbers, best first; those that fall far behind are not followed up."""
-    found = [(rule, guess) for rule in _RULES if (guess := first_guess(rule, sample)) is not None]
+def _fits(samples: Sequence[Sample]) -> list[list[Fit]]:
+    """Rules of each sender with their likeliest numbers, best first; what falls far behind is not followed up."""
+    search = Search([(rule, sample) for sample in samples for rule in _RULES])
+    thetas, scores = search.begin()
+    by_sender = scores.reshape(len(samples), len(_RULES))  # a view
     for part, behind in _ROUNDS:
-        limit = max(fit.score for _, (fit, _) in found) - behind
-        found = [
-            (rule, improve(rule, sample, theta, part) if fit.score >= limit else (fit, theta))
-            for rule, (fit, theta) in found
-        ]
-    return sorted((fit for _, (fit, _) in found), key=lambda fit: -fit.score)
+        near = np.flatnonzero(by_sender >= by_sender.max(axis=1, keepdims=True) - behind)
+        thetas[near], scores[near] = search.improve(near, thetas[near], part)
+    found: list[list[Fit]] = []
+    for sender in np.arange(len(scores)).reshape(by_sender.shape).tolist():
+        known = [place for place in sender if scores[place] > -np.inf]
+        fits = [search.fit(place, thetas[place], float(scores[place])) for place in known]
+        found.append(sorted(fits, key=lambda fit: -fit.score))
+    return found
 
 
 def _is_flat(fit: Fit) -> bool:

@@ -14,7 +14,7 @@ from dashboard.backoff.sample import Floats, Sample
 _SHAPES = np.array([0.4, 0.55, 0.7, 0.85, 1.0, 1.2, 1.5, 1.8, 2.2])
 _SPREADS = np.array([0.35, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7])
 _FACTORS = np.exp(np.linspace(-1.0, 1.0, 61))
-_BASES = (0.82, 0.87, 0.92, 0.96, 1.0, 1.05, 1.1, 1.17, 1.25, 1.35)
+_BASES = np.array([0.82, 0.87, 0.92, 0.96, 1.0, 1.05, 1.1, 1.17, 1.25, 1.35])
 _OTHER_JITTERS = ((0.5, 1.0), (0.8, 1.2), (0.7, 1.3), (0.25, 1.75))
 
 
@@ -64,10 +64,10 @@ def own_pace_gain(sample: Sample, fit: Fit) -> float:
     for number in sample.numbers:
         chosen = sample.k == number
         x, w = sample.x[chosen], sample.w[chosen]
-        expected = float(fit.expected(np.array([number]))[0])
-        paces = [expected, *(expected * _FACTORS)]
-        each = [float(w @ log_likelihood(x, np.full_like(x, pace), low, high, fit.noise)) for pace in paces]
-        gain += max(each) - each[0]
+        expected = fit.expected(np.array([number]))
+        paces = np.concatenate([expected, expected * _FACTORS])
+        each = log_likelihood(x, paces[:, None].repeat(len(x), axis=1), low, high, fit.noise) @ w
+        gain += float(each.max() - each[0])
     return gain
 
 
@@ -78,11 +78,10 @@ def other_jitter_gain(sample: Sample, fit: Fit) -> float:
     middle = sum(JITTERS[fit.rule.jitter]) / 2
     gain = -np.inf
     noises = (fit.noise, replace(fit.noise, shift=min(fit.noise.shift, 3.0)))
-    for (low, high), factor, noise in product(
-        _OTHER_JITTERS, (0.82, 0.87, 0.92, 0.96, 1.0, 1.05, 1.1, 1.17, 1.25, 1.35), noises
-    ):
-        base = expected * factor * middle / ((low + high) / 2)
-        gain = max(gain, float(sample.w @ log_likelihood(sample.x, base, low, high, noise)) - own)
+    for (low, high), noise in product(_OTHER_JITTERS, noises):
+        bases = expected * _BASES[:, None] * middle / ((low + high) / 2)
+        each = log_likelihood(sample.x, bases, low, high, noise) @ sample.w
+        gain = max(gain, float(each.max()) - own)
     return gain
 
 

@@ -74,11 +74,24 @@ def outlier_density(x: Floats) -> Floats:
 
 def density(x: Floats, expected: Floats, low: float, high: float, noise: Noise[Number]) -> Floats:
     """Density of delays that follow the rule."""
+    if low == high:
+        return sharp(x, expected * low, noise)
+    return spread(x, expected, np.array(low), np.array(high), noise)
+
+
+def sharp(x: Floats, expected: Floats, noise: Noise[Number]) -> Floats:
+    """Density of delays that are what the rule says, and the noise."""
+    early = noise.early + noise.relative * expected
+    late = noise.late + noise.relative * expected
+    beyond = x - expected - noise.shift
+    return np.asarray(np.exp(-np.abs(beyond) / np.where(beyond < 0, early, late)) / (early + late))
+
+
+def spread(x: Floats, expected: Floats, low: Floats, high: Floats, noise: Noise[Number]) -> Floats:
+    """Density of delays that are what the rule says times a factor in [low, high], and the noise."""
     early = noise.early + noise.relative * expected
     late = noise.late + noise.relative * expected
     beyond = x - expected * low - noise.shift
-    if low == high:
-        return np.asarray(np.exp(-np.abs(beyond) / np.where(beyond < 0, early, late)) / (early + late))
     width = np.maximum(expected * (high - low), 1e-3)
     share = reached(beyond, early, late) - reached(beyond - width, early, late)
     return np.asarray(np.maximum(share, 0.0) / width)
