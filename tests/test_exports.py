@@ -129,7 +129,7 @@ def test_a_table_that_is_cut_says_so_and_its_file_is_whole(snapshot: Snapshot) -
 
 def test_the_file_of_cases_has_more_than_the_page(snapshot: Snapshot) -> None:
     few = Cases("true", keys=("partner",), most=2)
-    asked = data.Asked("audit_attempts", Filters(), shape=few)
+    asked = data.Asked("audit_calls", Filters(), shape=few)
     shown = snapshot.query(asked.text(snapshot, None, pruned=True))
     assert len(shown) == 2
     assert offered(snapshot, asked).count(b"\n") > 3
